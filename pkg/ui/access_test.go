@@ -20,7 +20,7 @@ func ask(t *testing.T, h http.Handler, address string, change func(*http.Request
 	return w
 }
 
-// baked is the cookie that an answer sets.
+// baked returns the cookie set by a response.
 func baked(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
 	t.Helper()
 	c, err := http.ParseSetCookie(w.Header().Get("Set-Cookie"))
@@ -30,7 +30,7 @@ func baked(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
 	return c
 }
 
-// TestLocal: the token works once, gives a cookie that scripts cannot read, and leaves the address.
+// TestLocal checks that the token works once, gives a cookie hidden from scripts, and disappears from the address.
 func TestLocal(t *testing.T) {
 	guard := NewLocal(host)
 	h, token := guard.Guard(Handler(small())), guard.Token()
@@ -60,7 +60,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestHost: a name of somebody else that leads here shows nothing, even with the cookie.
+// TestHost checks that a foreign host name shows no page, even with the cookie.
 func TestHost(t *testing.T) {
 	guard := NewLocal(host)
 	h := guard.Guard(Handler(small()))
@@ -73,7 +73,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// TestProxied: there is no page without a token, and its own is the one that is used.
+// TestProxied checks that a request without a token gets no page, and that only the request's own token is used.
 func TestProxied(t *testing.T) {
 	const forwarded = "X-Forwarded-Access-Token"
 	for title, tc := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// many is a hub of 10,000 Applications, and its page.
+// many returns a hub with 10,000 Applications, and its page.
 func many(b *testing.B) (*fake, *page) {
 	b.Helper()
 	const clusters, sets = 2000, 5
@@ -25,7 +25,7 @@ func many(b *testing.B) (*fake, *page) {
 	return f, &page{key: pageKey{hub: &still{fake: f, fleet: fleet}}, build: fleetPage}
 }
 
-// still is a hub whose fleet is at hand.
+// still is a hub with a fixed fleet.
 type still struct {
 	*fake
 
@@ -35,8 +35,8 @@ type still struct {
 // Fleet implements Hub.
 func (s *still) Fleet(context.Context, []string) (*Fleet, error) { return s.fleet, nil }
 
-// BenchmarkPaint is what the whole page of 10,000 Applications costs, and BenchmarkChange what a change of one of them does for each page
-// that is being looked at.
+// BenchmarkPaint measures the whole page of 10,000 Applications. BenchmarkChange measures the effect of a change of one
+// Application for each open page.
 func BenchmarkPaint(b *testing.B) {
 	_, p := many(b)
 	r := httptest.NewRequestWithContext(b.Context(), "GET", "/?group=region", nil)
@@ -52,7 +52,7 @@ func BenchmarkPaint(b *testing.B) {
 	}
 }
 
-// BenchmarkChange: see BenchmarkPaint.
+// BenchmarkChange measures one change, see BenchmarkPaint.
 func BenchmarkChange(b *testing.B) {
 	f, p := many(b)
 	s, _ := p.key.hub.(*still)

@@ -8,30 +8,31 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// seed is that of all sums. It is another one in each process, so that nobody can make two texts with one sum.
+// seed is the seed of all sums. Each process has a different seed, so that no person can construct two texts with the
+// same sum.
 var seed = maphash.MakeSeed()
 
-// chunk is a piece of a page. One with an ID is an element that can be put in place of the one that the browser has.
+// chunk is a piece of a page. A chunk with an ID is an element that can replace the browser's element.
 type chunk struct {
 	ID string
 
-	// sum differs where the HTML does, and html makes it. Of most chunks nobody needs more than the sum.
+	// sum differs if the HTML differs. html returns the HTML. Most chunks need only the sum.
 	sum  uint64
 	html func() (string, error)
 }
 
-// plain is a chunk that stays as long as the page does.
+// plain returns a chunk that never changes.
 func plain(html string) chunk { return chunk{sum: maphash.String(seed, html), html: ready(html)} }
 
 func ready(html string) func() (string, error) { return func() (string, error) { return html, nil } }
 
-// render is a chunk by a template.
+// render returns a chunk from a template.
 func render(name, id string, data any) (chunk, error) {
 	html, err := execute(name, data)
 	return chunk{ID: id, sum: maphash.String(seed, html), html: ready(html)}, err
 }
 
-// later is a chunk by a template that is executed when somebody needs it.
+// later returns a chunk from a template. The template is executed on demand.
 func later(name, id string, sum uint64, data func() any) chunk {
 	return chunk{ID: id, sum: sum, html: func() (string, error) { return execute(name, data()) }}
 }
@@ -42,11 +43,11 @@ func execute(name string, data any) (string, error) {
 	return out.String(), err
 }
 
-// part is a chunk as the page's script takes it.
+// part is a chunk in the format of the page's script.
 type part struct{ ID, HTML string }
 
-// patches are the chunks that differ, for a browser that has the ones before. It is false where the pages have different pieces, so that the
-// browser has to take the whole.
+// patches returns the changed chunks, for a browser with the earlier chunks. same is false if the pages have different
+// elements. Then the browser must load the whole page.
 func patches(before, now []chunk) (changed []part, same bool, err error) {
 	if !slices.EqualFunc(before, now, func(a, b chunk) bool { return a.ID == b.ID && (a.ID != "" || a.sum == b.sum) }) {
 		return nil, false, nil
@@ -64,7 +65,7 @@ func patches(before, now []chunk) (changed []part, same bool, err error) {
 	return changed, true, nil
 }
 
-// sumOf is another one whenever one of these values is, which can be compared.
+// sumOf returns a sum of comparable values. The sum changes with any value.
 func sumOf(values ...any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -74,7 +75,7 @@ func sumOf(values ...any) uint64 {
 	return h.Sum64()
 }
 
-// sumOfRows is another one whenever rows are.
+// sumOfRows returns a sum of rows. The sum changes with any row.
 func sumOfRows(rows []view.Row) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -33,14 +33,14 @@ type fake struct {
 	orphans []Orphan
 	agent   string
 
-	// outdated is set while the API server is away, and reads counts what was read beside the fleet.
+	// outdated is set while the API server is unavailable. reads counts the reads in addition to the fleet.
 	outdated []Outdated
 	reads    int
 
 	changed chan struct{}
 	version uint64
 
-	// places are those of the fleet as it was last.
+	// places are the places of the last fleet.
 	places map[string]*place
 }
 
@@ -90,7 +90,7 @@ func (f *fake) Fleet(_ context.Context, namespaces []string) (*Fleet, error) {
 	return out, nil
 }
 
-// place is a place of a fake, which counts how often it is read.
+// place is a place of a fake, and counts its reads.
 type place struct {
 	cluster string
 	content Content
@@ -162,7 +162,7 @@ func (f *fake) Cluster(context.Context, string) (*Cluster, error) {
 // Orphans implements Hub.
 func (f *fake) Orphans(context.Context) ([]Orphan, error) { return f.orphans, f.read() }
 
-// read reads something from the API server.
+// read simulates a read from the API server.
 func (f *fake) read() error {
 	f.reads++
 	if len(f.outdated) > 0 {
@@ -171,7 +171,7 @@ func (f *fake) read() error {
 	return nil
 }
 
-// app is an Application of a set on a cluster.
+// app returns an Application of an ApplicationSet on a cluster.
 func app(namespace, set, cluster, health string) *argocd.Application {
 	controller := true
 	a := &argocd.Application{}

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// What a page may hold: tags, with attributes in double quotes, of these names.
+// Patterns for the allowed content of a page: tags and attributes with lower-case names, and values in double quotes.
 var (
 	tag        = regexp.MustCompile(`<[^>]*>?`)
 	wellFormed = regexp.MustCompile(`^<(?:!doctype html|/[a-z0-9]+|[a-z0-9]+(?: [a-z-]+(?:="[^"<>]*")?)*)>$`)
@@ -23,11 +23,11 @@ var (
 	inside     = regexp.MustCompile(`^(?:/(?:[^/\\]|$)|#|\?|$)`)
 )
 
-// fuzzed are the pages that FuzzPages looks at, one for each input.
+// fuzzed are the pages of FuzzPages, one for each input.
 var fuzzed = []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c1-guestbook", "/clusters", "/clusters/c1", "/attention"}
 
-// FuzzPages: whatever clusters and tenants write, and whatever an address asks for, the page is made of its own tags, leads
-// nowhere else, and shows nothing that cannot be seen.
+// FuzzPages checks pages with hostile text from clusters, tenants and addresses. A page has only the tags of its
+// templates, no link to a different host, and no invisible characters.
 func FuzzPages(f *testing.F) {
 	own := own(f)
 	for page := range fuzzed {
@@ -58,7 +58,7 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-// firsts gives a page its first inputs.
+// firsts adds the first inputs of a page.
 func firsts(f *testing.F, page uint8) {
 	f.Helper()
 	f.Add(page, "Degraded", "c1", `</td><script>alert(1)</script>"'`, "group=region")
@@ -68,7 +68,7 @@ func firsts(f *testing.F, page uint8) {
 	f.Add(page, "Healthy", "c1", "", "set=%01a&cluster=%E2%80%AEb&namespace=%01")
 }
 
-// escapedQuery is a query as a request line can have it.
+// escapedQuery returns a query with only the characters allowed in a request line.
 func escapedQuery(query string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r >= 0x7f {
@@ -78,7 +78,7 @@ func escapedQuery(query string) string {
 	}, query)
 }
 
-// own are the tags and attributes of all templates, by name.
+// own returns the tags and attributes of all templates, by name.
 func own(t *testing.F) map[string]bool {
 	t.Helper()
 	names, err := fs.Glob(files, "templates/*.html")
@@ -101,16 +101,16 @@ func own(t *testing.F) map[string]bool {
 	return out
 }
 
-// nameOf is that of a tag.
+// nameOf returns the name of a tag.
 func nameOf(tag string) string {
 	name, _, _ := strings.Cut(strings.Trim(tag, "</>"), " ")
 	return name
 }
 
-// wrong is all that must not be in a page.
+// wrong returns all forbidden content of a page.
 func wrong(body string, own map[string]bool) []string {
 	var out []string
-	seen := map[string]bool{} // most tags are there many times
+	seen := map[string]bool{} // most tags occur many times
 	for _, found := range tag.FindAllString(body, -1) {
 		if !seen[found] && strange(found, own) {
 			out = append(out, found)
@@ -126,7 +126,7 @@ func wrong(body string, own map[string]bool) []string {
 	return out
 }
 
-// strange tells whether a tag is not of a template, or leads away.
+// strange returns whether a tag comes from no template, or links to a different host.
 func strange(found string, own map[string]bool) bool {
 	if !wellFormed.MatchString(found) || !own[nameOf(found)] {
 		return true

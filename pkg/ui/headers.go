@@ -2,8 +2,8 @@ package ui
 
 import "net/http"
 
-// headers are those of each answer. Nothing may be loaded from elsewhere or stand in a page itself, no other site may frame a page or read
-// it, and no cache keeps it.
+// headers are the headers of each response. Browsers load no inline or foreign content, no other site may frame or read
+// a page, and no cache keeps a page.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -16,7 +16,7 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// secure sets the headers, and lets nothing through that is not for reading.
+// secure sets the headers, and refuses all methods except GET and HEAD.
 func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {

@@ -9,13 +9,14 @@ import (
 	"sync"
 )
 
-// cookiePrefix begins the name of the cookie that a one-time token is turned into. Browsers send cookies to all ports of a host: so each run
-// has a name of its own.
+// cookiePrefix begins the name of the cookie that replaces the one-time token. Browsers send cookies to all ports of a
+// host. Therefore each run has its own cookie name.
 const cookiePrefix = "towline-dashboard-"
 
-// Local guards a page on the user's own machine, where other users and other sites' scripts can reach the port too.
+// Local guards a page on the user's own machine, where other users and scripts of other sites can also reach the port.
 type Local struct {
-	// Hosts are what the Host header may be. Another one means that a name of somebody else leads here (DNS rebinding).
+	// Hosts are the allowed values of the Host header. A different value means that a foreign name resolves to this
+	// machine (DNS rebinding).
 	Hosts []string
 
 	mu      sync.Mutex
@@ -24,19 +25,19 @@ type Local struct {
 	session string
 }
 
-// NewLocal is a guard with a new token.
+// NewLocal returns a guard with a new token.
 func NewLocal(hosts ...string) *Local {
 	return &Local{Hosts: hosts, token: rand.Text(), cookie: cookiePrefix + rand.Text()[:8], session: rand.Text()}
 }
 
-// Token opens the page once.
+// Token returns the token that opens the page once.
 func (l *Local) Token() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.token
 }
 
-// Guard lets through who has the cookie, and gives it to who brings the token.
+// Guard admits requests with the cookie, and gives the cookie in exchange for the token.
 func (l *Local) Guard(next http.Handler) http.Handler {
 	return secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(l.Hosts, r.Host) {
@@ -56,7 +57,7 @@ func (l *Local) Guard(next http.Handler) http.Handler {
 	}))
 }
 
-// exchange gives the cookie for the token, which is of no use afterwards.
+// exchange gives the cookie for the token. The token then becomes invalid.
 func (l *Local) exchange(w http.ResponseWriter, r *http.Request, token string) {
 	l.mu.Lock()
 	good := l.token != "" && same(token, l.token)
@@ -69,18 +70,18 @@ func (l *Local) exchange(w http.ResponseWriter, r *http.Request, token string) {
 		return
 	}
 	if good {
-		// Not Secure: the page is plain HTTP, and never leaves the machine.
+		// The cookie is not Secure: the page is plain HTTP, and never leaves the machine.
 		http.SetCookie(w, &http.Cookie{ //nolint:gosec // see above
 			Name: l.cookie, Value: l.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		})
 	}
 	q := r.URL.Query()
-	q.Del("token") // it is not to be in the browser's history
+	q.Del("token") // keep the token out of the browser's history
 	to := url.URL{Path: "/", RawQuery: q.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// known tells whether a request has the cookie.
+// known returns whether a request has the cookie.
 func (l *Local) known(r *http.Request) bool {
 	c, err := r.Cookie(l.cookie)
 	return err == nil && same(c.Value, l.session)

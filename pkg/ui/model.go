@@ -14,15 +14,15 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// Source gives each request the hub as its user may read it.
+// Source gives each request the hub with the rights of its user.
 type Source interface {
-	// For is that of a request. An error of type *Refusal is shown as it is.
+	// For returns the hub of a request. The page shows an error of type *Refusal unchanged.
 	For(r *http.Request) (Hub, error)
 }
 
-// Refusal is why a request gets no page.
+// Refusal is the reason why a request gets no page.
 type Refusal struct {
-	// Code is that of HTTP, and Message says in words what to do.
+	// Code is the HTTP status. Message tells the user how to proceed.
 	Code    int
 	Message string
 }
@@ -30,82 +30,84 @@ type Refusal struct {
 // Error implements error.
 func (r *Refusal) Error() string { return r.Message }
 
-// Hub is the hub as one user may read it.
+// Hub is the hub with the rights of one user.
 type Hub interface {
-	// Fleet is what is known of the Applications in these namespaces, none for all; the next one has what has changed.
+	// Fleet returns the known Applications in the given namespaces, or in all namespaces if none is given. A later call
+	// returns later changes.
 	Fleet(ctx context.Context, namespaces []string) (*Fleet, error)
 
-	// Changed is closed when the Fleet is no longer that of this version.
+	// Changed is closed when the Fleet has a different version.
 	Changed(version uint64) <-chan struct{}
 
-	// Application is one Application with its surroundings, read now; nil where there is none.
+	// Application reads one Application with its surroundings; nil if missing.
 	Application(ctx context.Context, key types.NamespacedName) (*Application, error)
 
-	// Steps are what an ApplicationSet says of a rollout in steps, read now.
+	// Steps reads the progress of an ApplicationSet's stepwise rollout.
 	Steps(ctx context.Context, key types.NamespacedName) ([]view.Step, error)
 
-	// Cluster is what is known of a cluster beside its Applications, read now.
+	// Cluster reads the facts about a cluster, without its Applications.
 	Cluster(ctx context.Context, name string) (*Cluster, error)
 
-	// Orphans are the works whose Applications the hub has lost, read now.
+	// Orphans reads the works with a lost Application on the hub.
 	Orphans(ctx context.Context) ([]Orphan, error)
 }
 
-// Fleet is what is known of Applications and clusters. It does not change: who has asked for it may keep it.
+// Fleet is the known Applications and clusters. A Fleet is immutable: the caller may keep the Fleet.
 type Fleet struct {
-	// Version differs whenever the fleet does.
+	// Version differs for different fleets.
 	Version uint64
 
-	// Places are the clusters with their Applications, in the order of their names.
+	// Places are the clusters with their Applications, sorted by name.
 	Places []Place
 
-	// Labels are the keys of the labels of clusters, in their order.
+	// Labels are the keys of the clusters' labels, sorted.
 	Labels []string
 
-	// ManagedUnread is set where ManagedClusters may not be read, or have not been read yet.
+	// ManagedUnread is true if ManagedClusters are unreadable or not yet read.
 	ManagedUnread bool
 
-	// Reading is set while the first list is still being read: there is more than this.
+	// Reading is true while the first list is incomplete.
 	Reading bool
 
-	// Unread says what may not be read, one entry for each kind.
+	// Unread has a message for each unreadable kind.
 	Unread []string
 
-	// Outdated says what is shown as it was, one entry for each kind.
+	// Outdated has an entry for each kind with outdated content.
 	Outdated []Outdated
 }
 
-// Outdated is a kind of which the API server tells nothing at the moment.
+// Outdated is a kind without current data from the API server.
 type Outdated struct {
-	// What names the kind, Since is when the API server was last heard of it, and Why what has gone wrong since.
+	// What is the name of the kind, Since is the time of the API server's last answer, and Why the error since that
+	// time.
 	What  string
 	Since time.Time
 	Why   string
 }
 
-// Place is a cluster with its Applications. It does not change: as long as nothing of a cluster does, each Fleet has the same one, and what
-// was made of it holds.
+// Place is a cluster with its Applications. A Place is immutable. While a cluster does not change, each Fleet has the
+// same Place, and results derived from the Place stay valid.
 type Place interface {
-	// Cluster names it; empty for that of the Applications that name no cluster.
+	// Cluster returns the cluster's name; empty for the Place of the Applications without a cluster.
 	Cluster() string
 
-	// Read is what is known of it.
+	// Read returns the content.
 	Read() Content
 }
 
-// Content is what is known of a Place.
+// Content is the content of a Place.
 type Content struct {
 	// Rows are the Applications, in the order of view.Sort.
 	Rows []view.Row
 
-	// Deleting are those that are being deleted, by "<namespace>/<name>", and since when.
+	// Deleting has the deletion time of Applications under deletion, by "<namespace>/<name>".
 	Deleting map[string]time.Time
 
-	// Managed is the ManagedCluster, as far as is shown of it; nil where there is none, or where it may not be read.
+	// Managed is the shown part of the ManagedCluster; nil if missing or unreadable.
 	Managed *clusterv1.ManagedCluster
 }
 
-// facts are what view.ClustersOf asks for.
+// facts returns the arguments for view.ClustersOf.
 func (f *Fleet) facts(c *Content) *view.ClusterFacts {
 	out := &view.ClusterFacts{ManagedUnread: f.ManagedUnread}
 	if c.Managed != nil {
@@ -119,35 +121,35 @@ type Application struct {
 	// App is the hub's Application.
 	App *argocd.Application
 
-	// Ladder is its way, and Tree what it brings.
+	// Ladder is the path of the Application, and Tree its objects.
 	Ladder *why.Ladder
 	Tree   *view.Node
 
-	// Events are those about it, the newest first; EventsUnread is set where they may not be read.
+	// Events are the events about the Application, the newest first. EventsUnread is true if events are unreadable.
 	Events       []corev1.Event
 	EventsUnread bool
 }
 
-// Cluster is what is known of one cluster beside its Applications.
+// Cluster is the facts about one cluster, without its Applications.
 type Cluster struct {
-	// Managed is the ManagedCluster; nil where there is none, or where it may not be read.
+	// Managed is the ManagedCluster; nil if missing or unreadable.
 	Managed *clusterv1.ManagedCluster
 
-	// Heard is when it last renewed its Lease; nil where that is not known.
+	// Heard is the last renewal of the cluster's Lease; nil if unknown.
 	Heard *time.Time
 
-	// Agent is the version of Towline's agent there, as its add-on tells; empty where it does not.
+	// Agent is the version of Towline's agent on the cluster, from its add-on; empty if unknown.
 	Agent string
 
-	// Unread says what may not be read.
+	// Unread has messages about unreadable objects.
 	Unread []string
 }
 
-// Orphan is a ManifestWork whose Application the hub has lost.
+// Orphan is a ManifestWork with a lost Application on the hub.
 type Orphan struct {
-	// Cluster and Work name it, and Application is the one it says it was made for.
+	// Cluster and Work identify the ManifestWork. Application is the Application named in the work.
 	Cluster, Work, Application string
 
-	// Since is when that was found; empty where that is not known. Decided is what somebody has decided.
+	// Since is the time when Towline found the loss; empty if unknown. Decided is a person's decision.
 	Since, Decided string
 }

@@ -10,43 +10,45 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// pages are those that are being looked at. Readers of the same identity who look at the same page share it: it is painted once for all of them.
+// pages are the open pages. Readers with the same identity and the same address share a page: Towline paints a shared
+// page once for all readers.
 type pages struct {
 	mu     sync.Mutex
 	shared map[pageKey]*page
 }
 
-// pageKey is what readers of one page have in common.
+// pageKey identifies a shared page.
 type pageKey struct {
 	hub     Hub
 	address string
 }
 
-// page is a page that somebody looks at.
+// page is an open page.
 type page struct {
 	key   pageKey
 	build builder
 
-	// readers is how many look at it; pages.mu is held by whoever changes that.
+	// readers is the number of readers, guarded by pages.mu.
 	readers int
 
-	// begun is how often somebody has begun to paint.
+	// begun counts the started paints.
 	begun atomic.Uint64
 
-	// mu is held by whoever paints. now is the page as it was painted last, memory what was made of each place then, and tried how that ended.
+	// mu guards painting. now is the last painted page, memory the pieces of each place from the last paint, and tried
+	// the last attempt.
 	mu     sync.Mutex
 	now    *painted
 	memory any
 	tried  attempt
 }
 
-// attempt is how the page was painted for the nth time, of which version of the fleet, and why not; nil where it was.
+// attempt is the nth paint of the page: the version of its fleet, and its error; nil for success.
 type attempt struct {
 	nth, version uint64
 	err          error
 }
 
-// join is the page that a request asks for. The reader leaves it in the end.
+// join returns the page for a request. The reader must call leave.
 func (s *pages) join(hub Hub, r *http.Request, build builder) *page {
 	q := r.URL.Query()
 	q.Del("digest")
@@ -62,7 +64,7 @@ func (s *pages) join(hub Hub, r *http.Request, build builder) *page {
 	return p
 }
 
-// leave lets go of a page that nobody looks at any more.
+// leave removes a page without readers.
 func (s *pages) leave(p *page) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,18 +73,19 @@ func (s *pages) leave(p *page) {
 	}
 }
 
-// come makes the page for a reader who comes to it. What it reads beside the fleet is read anew: of changes of that nobody tells, and the
-// right to it may have been withdrawn since another reader came. Readers who wait for it at the same time get the same.
+// come returns the page for a new reader. come repeats the reads in addition to the fleet. These objects have no change
+// notification, and the right to read may be gone since the last reader came. Concurrent new readers share the same
+// reads.
 func (p *page) come(r *http.Request) (*painted, error) { return p.make(r, p.begun.Load()) }
 
-// paint makes the page as the hub is now, for a request of one of its readers. What has not changed is not made again.
+// paint returns the page for the current hub, for a request of one of its readers. Unchanged parts are reused.
 func (p *page) paint(r *http.Request) (*painted, error) { return p.make(r, 0) }
 
-// make makes the page, unless it has been made of this fleet. What it shows beside the fleet is at least of the time when somebody had begun to
-// paint so many times.
+// make paints the page, unless the last paint is of the same fleet. The reads in addition to the fleet are from a paint
+// later than the paint number begun.
 func (p *page) make(r *http.Request, begun uint64) (*painted, error) {
 	v := &visit{Hub: p.key.hub, Request: r, page: p}
-	f, err := v.Hub.Fleet(r.Context(), v.namespaces()) // without the lock: it waits for a first list
+	f, err := v.Hub.Fleet(r.Context(), v.namespaces()) // without the lock: Fleet waits for a first list
 	if err != nil {
 		return nil, err
 	}
@@ -96,14 +99,14 @@ func (p *page) make(r *http.Request, begun uint64) (*painted, error) {
 	if more && p.tried.nth <= begun {
 		p.memory = nil
 	}
-	// Others wait for it too: it does not end with this one's request.
+	// Other readers wait for this paint, so the end of this request must not cancel the paint.
 	v.Request = r.WithContext(context.WithoutCancel(r.Context()))
 	p.tried = attempt{nth: p.begun.Add(1), version: f.Version}
 	p.tried.err = p.try(v)
 	return p.made()
 }
 
-// made is the page as it was made last, or why it was not.
+// made returns the last painted page, or the error of the last attempt.
 func (p *page) made() (*painted, error) {
 	if p.tried.err != nil {
 		return nil, p.tried.err
@@ -119,7 +122,7 @@ func (p *page) try(v *visit) error {
 		same := *p.now
 		same.Version, same.fleet, now = v.fleet.Version, v.fleet, &same
 	case err != nil && len(v.fleet.Outdated) > 0 && away(err):
-		p.memory = nil // of what no page shows
+		p.memory = nil // the pieces have no matching page
 		if now, err = v.keep(p.now, err); err != nil {
 			return err
 		}
@@ -131,7 +134,8 @@ func (p *page) try(v *visit) error {
 	return nil
 }
 
-// away tells whether an error says nothing of what was asked for: the API server cannot be reached, or is not well.
+// away returns whether an error is about the API server itself, not about the request: the API server is unreachable or
+// unhealthy.
 func away(err error) bool {
 	if _, refused := errors.AsType[*Refusal](err); refused {
 		return false
@@ -140,25 +144,26 @@ func away(err error) bool {
 	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 }
 
-// errSame says that nothing that a page shows has changed.
+// errSame means that the shown content is unchanged.
 var errSame = errors.New("the page is as it was")
 
-// piece is what a page makes of a place.
+// piece is a page's result for a place.
 type piece[T any] struct {
 	place Place
 	sum   uint64
 	made  T
 }
 
-// wholes is held by who makes something of a whole fleet, which takes much memory for a moment: many readers may come at once.
+// wholes limits concurrent work on whole fleets, because each needs much memory for a moment and many readers may come
+// at once.
 var wholes = make(chan struct{}, 2)
 
-// each is what a page makes of each place, with a sum that differs where that does; without one, a place does not concern the page. Of
-// places that have not changed it is what was made of them before. It is errSame where all of it is.
+// each returns a page's result for each place, with a sum of the result. A sum of 0 means that the page does not use
+// the place. Unchanged places keep the earlier results. If all results are unchanged, each returns errSame.
 func each[T any](v *visit, of func(cluster string, c *Content) (T, uint64)) ([]piece[T], error) {
 	before, _ := v.page.memory.([]piece[T])
 	if was := v.page.now; was == nil || !was.fleet.alike(v.fleet) {
-		before = nil // what is known of places by others is not the same
+		before = nil // places may depend on changed facts of the fleet
 	}
 	if before == nil {
 		wholes <- struct{}{}

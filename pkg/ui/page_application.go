@@ -37,10 +37,10 @@ func applicationPage(v *visit, p *painted) error {
 	return nil
 }
 
-// action is something that can be done about an Application, with the command that does it.
+// action is a possible action for an Application, with its command.
 type action struct{ Does, Command string }
 
-// actions are those of an Application.
+// actions returns the possible actions for an Application.
 func actions(app *argocd.Application) []action {
 	at := " -n " + app.Namespace + " " + app.Name
 	pause := action{"Write nothing for its cluster for a while", "kubectl towline pause" + at}

@@ -14,27 +14,27 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// stopped are Applications of one namespace that are stopped for one reason.
+// stopped are the blocked Applications of one namespace with the same reason.
 type stopped struct {
-	// Namespace is theirs, Reason what stops them, and Message that of the first.
+	// Namespace and Reason are common to the Applications. Message is the message of the first Application.
 	Namespace, Reason, Message string
 
-	// Applications is how many there are, and First names one.
+	// Applications is the number of Applications, and First is the ID of the first Application.
 	Applications int
 	First        string
 }
 
-// deletion is an Application whose deletion waits.
+// deletion is an Application with a waiting deletion.
 type deletion struct {
 	Application string
 	Since       time.Time
 }
 
-// attentionPage is what somebody should look at.
+// attentionPage shows the problems that need a person.
 func attentionPage(v *visit, p *painted) error {
 	p.Title, p.Page, p.more = "Attention", "attention", true
 	pieces, err := each(v, badOf)
-	if err != nil && !errors.Is(err, errSame) { // there may be other orphans
+	if err != nil && !errors.Is(err, errSame) { // even with unchanged places, the orphans may have changed
 		return err
 	}
 	all := bad{deleting: map[string]time.Time{}}
@@ -63,13 +63,13 @@ func attentionPage(v *visit, p *painted) error {
 	return p.add("orphans.html", "orphans", map[string]any{"Orphans": orphans, "Unread": unread, "Query": p.Query})
 }
 
-// bad is what is not well on a cluster, or goes.
+// bad has the rows with problems and the deletions of a cluster.
 type bad struct {
 	rows     []view.Row
 	deleting map[string]time.Time
 }
 
-// badOf is that of a cluster.
+// badOf returns the problems and deletions of a cluster.
 func badOf(_ string, c *Content) (bad, uint64) {
 	b := bad{rows: view.Problems(c.Rows), deleting: c.Deleting}
 	if len(b.rows)+len(b.deleting) == 0 {
@@ -78,12 +78,12 @@ func badOf(_ string, c *Content) (bad, uint64) {
 	return bad{rows: slices.Clip(b.rows), deleting: b.deleting}, sumOfRows(b.rows)
 }
 
-// isStale tells whether what is shown of an Application is old, as far as is known.
+// isStale returns whether the shown state of an Application is known to be old.
 func isStale(r *view.Row) bool {
 	return r.Reason == apis.ConditionClusterUnreachableWarning || r.Reason == apis.ConditionNotCompared
 }
 
-// stoppedOf counts the Applications that are stopped by namespace and reason, the most frequent first.
+// stoppedOf counts the blocked Applications by namespace and reason, the most frequent first.
 func stoppedOf(rows []view.Row) []stopped {
 	found := map[[2]string]*stopped{}
 	for i := range rows {
@@ -107,7 +107,7 @@ func stoppedOf(rows []view.Row) []stopped {
 	return out
 }
 
-// deletions are those that wait, the oldest first.
+// deletions returns the waiting deletions, the oldest first.
 func deletions(deleting map[string]time.Time) []deletion {
 	var out []deletion
 	for _, app := range slices.Sorted(maps.Keys(deleting)) {

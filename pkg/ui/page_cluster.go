@@ -36,7 +36,7 @@ func clustersPage(v *visit, p *painted) error {
 	return nil
 }
 
-// cluster is a cluster with a sum of what is shown of it, unless it is not asked for.
+// cluster returns a cluster with a sum of its shown content, or nil if the filters exclude the cluster.
 func (f *filters) cluster(fleet *Fleet, name string, c *Content) (*view.Cluster, uint64) {
 	if !strings.Contains(name, f.Cluster) {
 		return nil, 0

@@ -13,16 +13,16 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// filters are what a person asks a page to show.
+// filters are the user's choices for a page.
 type filters struct {
 	Namespaces          []string
 	Group, Set, Cluster string
 	Problems            bool
 
-	// Labels are the label keys that clusters can be grouped by.
+	// Labels are the label keys for grouping clusters.
 	Labels []string
 
-	// before is the line that was made last.
+	// before is the previous line.
 	before *view.Line
 }
 
@@ -32,33 +32,33 @@ func (v *visit) filters() *filters {
 		Problems: q.Get("problems") != "", Labels: v.labelKeys()}
 }
 
-// maxLabels is how many label keys are offered.
+// maxLabels is the maximum number of offered label keys.
 const maxLabels = 100
 
-// labelKeys are the label keys of clusters, without OCM's own of features, of which there are many.
+// labelKeys returns the label keys of clusters, without OCM's many feature labels.
 func (v *visit) labelKeys() []string {
 	out := slices.DeleteFunc(slices.Clone(v.fleet.Labels), func(key string) bool { return strings.HasPrefix(key, "feature.") })
 	return out[:min(len(out), maxLabels)]
 }
 
-// fits tells whether a row is asked for. A filter is part of a name.
+// fits returns whether a row passes the filters. A filter is a part of a name.
 func (f *filters) fits(r *view.Row) bool {
 	return strings.Contains(r.Set, f.Set) && strings.Contains(r.Cluster, f.Cluster)
 }
 
-// those are the rows that are asked for.
+// those returns the rows that pass the filters.
 func (f *filters) those(rows []view.Row) []view.Row {
 	return slices.DeleteFunc(rows, func(r view.Row) bool { return !f.fits(&r) })
 }
 
-// strip is what the matrix has of a cluster.
+// strip is the matrix content of a cluster.
 type strip struct {
 	id     string
 	line   *view.Line
 	counts view.Counts
 }
 
-// strip makes that of a cluster.
+// strip returns the strip of a cluster.
 func (f *filters) strip(cluster string, c *Content) (strip, uint64) {
 	rows := f.those(c.Rows)
 	s := strip{id: ident("c", cluster), line: view.LineOf(cluster, rows), counts: view.CountsOf(rows)}
@@ -77,7 +77,8 @@ func (f *filters) strip(cluster string, c *Content) (strip, uint64) {
 	return s, h.Sum64()
 }
 
-// alike has a line share what it has in common with the one before: most clusters are alike, and all lines are kept as long as somebody looks.
+// alike lets a line share equal content with the previous line. Most clusters are alike, and an open page keeps all
+// lines in memory.
 func (f *filters) alike(l *view.Line) {
 	if f.before != nil && slices.Equal(f.before.Sets, l.Sets) {
 		l.Sets = f.before.Sets
@@ -142,11 +143,11 @@ func (p *painted) group(sets []string, g *view.Group, strips []piece[strip], nam
 	return nil
 }
 
-// lineBytes is about what a cell of a line has.
+// lineBytes is the approximate size of a cell of a line.
 const lineBytes = 256
 
-// line is that of a cluster as HTML. It is written here and not by a template, which takes ten times as long: a page has 2,000 of them, with
-// 10,000 cells. Each text in it is escaped.
+// line returns the HTML of a cluster's line. The code writes the HTML directly, because a template takes ten times as
+// long: a page has 2,000 lines with 10,000 cells. Each text in the line is escaped.
 func line(id string, sets []string, l *view.Line, query string) string {
 	var out strings.Builder
 	out.Grow(lineBytes * (1 + len(sets)))
@@ -163,7 +164,7 @@ func line(id string, sets []string, l *view.Line, query string) string {
 	return out.String()
 }
 
-// write writes the cell as HTML. Each text in it is escaped.
+// write writes the cell as HTML. Each text in the cell is escaped.
 func (c shownCell) write(out *strings.Builder) {
 	if c.State == "" {
 		out.WriteString(`<td class="none">·</td>`)
@@ -178,9 +179,9 @@ func (c shownCell) write(out *strings.Builder) {
 	}
 }
 
-// shownCell is a cell of the matrix as it is shown.
+// shownCell is the displayed form of a matrix cell.
 type shownCell struct {
-	// State is the class, Glyph what is seen, Label the whole in words, and Link where it leads.
+	// State is the CSS class, Glyph the visible sign, Label the full text, and Link the target.
 	State, Glyph, Label, Link string
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// maxRows is how many rows a page shows: those that need the most attention.
+// maxRows is the maximum number of rows on a page; the most urgent rows are shown.
 const maxRows = 1000
 
-// key is the namespace and name in the address of a request.
+// key returns the namespace and name in the address of a request.
 func (v *visit) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: v.Request.PathValue("namespace"), Name: v.Request.PathValue("name")}
 }
@@ -51,21 +51,21 @@ func setPage(v *visit, p *painted) error {
 	return p.rows(shown, f.Problems)
 }
 
-// revision is what some clusters of a set run.
+// revision is a revision in use on some clusters of a set.
 type revision struct {
-	// Revision is the commit or version, State the worst state of those that run it.
+	// Revision is the commit or version. State is the worst state of the Applications with this revision.
 	Revision string
 	State    why.State
 
-	// Applications is how many run it, and Clusters names the first of them.
+	// Applications is the number of Applications with this revision. Clusters names the first clusters.
 	Applications int
 	Clusters     []string
 }
 
-// maxNamed is how many clusters are named.
+// maxNamed is the maximum number of named clusters.
 const maxNamed = 8
 
-// revisions are those of a set side by side, the one that most clusters run first.
+// revisions returns the revisions of a set, the most frequent first.
 func revisions(rows []view.Row) []*revision {
 	var out []*revision
 	for i := range rows {
@@ -105,7 +105,8 @@ func (p *painted) rows(rows []view.Row, problems bool) error {
 	return nil
 }
 
-// rowsWhere are the Applications that concern a page, in the order of view.Sort. It is errSame where they are as they were.
+// rowsWhere returns the relevant Applications of a page, in the order of view.Sort. rowsWhere returns errSame if the
+// rows are unchanged.
 func rowsWhere(v *visit, concern func(*view.Row) bool) ([]view.Row, error) {
 	pieces, err := each(v, func(_ string, c *Content) ([]view.Row, uint64) {
 		rows := slices.DeleteFunc(c.Rows, func(r view.Row) bool { return !concern(&r) })

@@ -14,12 +14,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// builders are those of the pages of addresses.
+// builders are the builders of the pages in addresses.
 var builders = map[string]builder{
 	"fleet": fleetPage, "set": setPage, "application": applicationPage, "clusters": clustersPage, "cluster": clusterPage, "attention": attentionPage,
 }
 
-// request asks for a page as the server hands it on.
+// request returns a request for a page, as the server passes the request on.
 func request(t *testing.T, name, address string) *http.Request {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -31,7 +31,7 @@ func request(t *testing.T, name, address string) *http.Request {
 	return r
 }
 
-// changes are what can become of a fleet, in the order in which it does.
+// changes are successive changes of a fleet.
 var changes = []struct {
 	title string
 	do    func(f *fake)
@@ -57,7 +57,7 @@ var changes = []struct {
 
 func onC3(a *argocd.Application) bool { return a.Cluster() == "c3" }
 
-// TestChanges: a page that follows the fleet is the one that is made from nothing.
+// TestChanges checks that an updated page equals a newly built page.
 func TestChanges(t *testing.T) {
 	for name, address := range addresses {
 		for _, query := range []string{"", "problems=1", "set=guestbook&cluster=1"} {
@@ -79,7 +79,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// html is a page, or why there is none.
+// html returns a page as text, or the text of its error.
 func html(t *testing.T, p *page, r *http.Request) string {
 	t.Helper()
 	now, err := p.paint(r)
@@ -93,7 +93,7 @@ func html(t *testing.T, p *page, r *http.Request) string {
 	return out.String()
 }
 
-// TestOnlyWhatChanged: of a fleet in which one cluster has changed, no other is looked at, and no other is sent.
+// TestOnlyWhatChanged checks that a change of one cluster reads and sends only the changed cluster.
 func TestOnlyWhatChanged(t *testing.T) {
 	for name, want := range map[string]string{"fleet": "counts g-eu c-c1", "clusters": "c-c1"} {
 		f := small()
@@ -131,8 +131,8 @@ func TestOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWhoComesReadsAnew: while somebody looks at a page, another reader who comes sees what has changed since beside the fleet, of which
-// nobody tells. A page of the fleet alone is not made again.
+// TestWhoComesReadsAnew checks that a new reader of an open page sees changes of objects without notification. A page
+// of the fleet alone is not built again.
 func TestWhoComesReadsAnew(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
 		"application": func(f *fake) { f.apps[1].Status.History = []argocd.Deployment{{Revision: "abcdef0123456789"}} },
@@ -164,7 +164,7 @@ func TestWhoComesReadsAnew(t *testing.T) {
 	}
 }
 
-// TestShared: readers of one identity share a page, and nobody else does; it is let go when the last one leaves.
+// TestShared checks that only readers with the same identity share a page, and that the last reader removes the page.
 func TestShared(t *testing.T) {
 	s := &pages{shared: map[pageKey]*page{}}
 	one, other := small(), small()
@@ -189,8 +189,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestOutdated: while the API server is away, each page that somebody looks at stays, says since when, and is as if nothing had been when it is back.
-// Who comes to a page that takes more than the fleet is told the same.
+// TestOutdated checks the open pages during an outage of the API server. Each page stays, shows the start of the
+// outage, and afterwards is equal to the page before. A new reader of a page with further reads gets the same message.
 func TestOutdated(t *testing.T) {
 	const since = "2023-11-14 22:13:20Z"
 	for name, address := range addresses {
@@ -221,8 +221,8 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestReadsAlone: what a page shows beside the fleet is read once for readers who come while it is read, and not again when something changes that
-// does not concern the page.
+// TestReadsAlone checks that the further reads of a page happen once for concurrent new readers. An unrelated change
+// does not repeat the reads.
 func TestReadsAlone(t *testing.T) {
 	f := small()
 	r := request(t, "application", addresses["application"])
@@ -235,7 +235,7 @@ func TestReadsAlone(t *testing.T) {
 		t.Errorf("read %d times: %v", f.reads, err)
 	}
 	begun := p.begun.Load()
-	for range 20 { // who have all come at this moment
+	for range 20 { // simulates readers who all come at this moment
 		if _, err := p.make(r, begun); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// small is a fleet with something of everything.
+// small returns a fleet with an example of every state.
 func small() *fake {
 	gone := app("team", "b", "c2", "Healthy")
 	at := metav1.Unix(1_700_000_000, 0)
@@ -34,7 +34,7 @@ func small() *fake {
 	}
 }
 
-// addresses are those of all pages.
+// addresses are the addresses of all pages.
 var addresses = map[string]string{
 	"fleet": "/?group=region", "set": "/sets/argocd/guestbook", "application": "/applications/argocd/c2-guestbook", "clusters": "/clusters",
 	"cluster": "/clusters/c2", "attention": "/attention",
@@ -47,7 +47,7 @@ func open(t *testing.T, h http.Handler, method, address string) *httptest.Respon
 	return w
 }
 
-// TestPages: each page is what its golden file has.
+// TestPages compares each page with its golden file.
 func TestPages(t *testing.T) {
 	h := Handler(small())
 	for name, address := range addresses {
@@ -62,7 +62,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestHeaders: no page, asset or failure can be framed, or load anything from elsewhere; nothing can be written.
+// TestHeaders checks that no page, asset or error page can be framed or load foreign content, and that writes are
+// refused.
 func TestHeaders(t *testing.T) {
 	h := Handler(small())
 	all := []string{"/assets/page.js", "/assets/style.css", "/nothing", "/applications/argocd/none"}
@@ -92,7 +93,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestHostileText: what a cluster says is text, cut, and cannot turn what stands beside it.
+// TestHostileText checks that text from clusters stays text, is cut, and does not affect its neighbours.
 func TestHostileText(t *testing.T) {
 	evil := `</td><script>alert(1)</script><img src=x onerror=alert(2)>"'` + "\u202e\u2066\x1b[31m"
 	a := app("argocd", "guestbook", "c1", "Degraded")
@@ -120,7 +121,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestProblems: only what is not well is shown on request.
+// TestProblems checks that a filtered page shows only problems.
 func TestProblems(t *testing.T) {
 	body := open(t, Handler(small()), http.MethodGet, "/?problems=1&set=guestbook").Body.String()
 	if strings.Contains(body, `id="c-c1"`) || !strings.Contains(body, `id="c-c2"`) || !strings.Contains(body, `id="c-c3"`) {
@@ -128,7 +129,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestUnread: what may not be read is told, and how to look further.
+// TestUnread checks that the page names unreadable objects and offers a choice of namespaces.
 func TestUnread(t *testing.T) {
 	body := open(t, Handler(&fake{unread: []string{"You may not list Applications of all namespaces."}}), http.MethodGet, "/").Body.String()
 	if !strings.Contains(body, "You may not list Applications") || !strings.Contains(body, `name="namespace"`) {
@@ -136,7 +137,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestStream: a change is sent as the line that differs, and a page with other lines as a whole.
+// TestStream checks that a change sends the changed line, and that a page with other lines is sent as a whole.
 func TestStream(t *testing.T) {
 	f := small()
 	server := httptest.NewServer(Handler(f))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// TokenHeader is the header in which a proxy passes tokens on, unless the operator names another one.
+// TokenHeader is the header of a proxy's tokens, unless the operator names a different header.
 const TokenHeader = "Authorization"
 
 // noToken is the answer to a request without a token.
@@ -16,8 +16,9 @@ const noToken = "This page reads the hub with your own rights, and the request h
 
 type tokenKey struct{}
 
-// Proxied guards a page behind a proxy that signs users in: each request needs the bearer token of its user, in that header. No
-// other header counts: the proxy overwrites this one, and a client may send all others.
+// Proxied guards a page behind a proxy that signs users in. Each request needs the bearer token of its user in the
+// given header. Other headers do not count, because the proxy overwrites only this header, and a client may send all
+// others.
 func Proxied(header string, next http.Handler) http.Handler {
 	return secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := bearer(r, header)
@@ -30,13 +31,14 @@ func Proxied(header string, next http.Handler) http.Handler {
 	}))
 }
 
-// Token is that of a request that Proxied has let through.
+// Token returns the token of a request admitted by Proxied.
 func Token(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 	return token
 }
 
-// bearer is the token in a header; empty for none, and for a header that is there twice: a client may have sent one of the two.
+// bearer returns the token in a header; empty for no token. A repeated header has no token, because a client may have
+// sent one of the two.
 func bearer(r *http.Request, header string) string {
 	values := r.Header.Values(header)
 	if len(values) != 1 {

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// headerTimeout is how long a browser may take to ask, and idleTimeout how long a connection is kept for the next request.
+	// headerTimeout is the time limit for a request's headers. idleTimeout is the lifetime of an idle connection.
 	headerTimeout, idleTimeout = 10 * time.Second, 2 * time.Minute
 
-	// maxHeader is how many bytes of headers a request has at most: tokens are long.
+	// maxHeader is the maximum size of a request's headers, in bytes. Tokens are long.
 	maxHeader = 64 << 10
 
-	// shutdownTimeout is how long requests may take to end. Streams end at once, with ctx.
+	// shutdownTimeout is the time limit for open requests at the end. Streams end at once, with ctx.
 	shutdownTimeout = 5 * time.Second
 )
 

@@ -18,12 +18,13 @@ var assets embed.FS
 //go:embed templates
 var files embed.FS
 
-// templates are those of all pages. They are parsed when the first page is made: the controller, which has none, does not pay for them.
+// templates are the templates of all pages. The first page parses the templates, so the controller, without pages, has
+// no cost.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
 })
 
-// writeBuffer is how much of a page is sent at a time.
+// writeBuffer is the size of the write buffer, in bytes.
 const writeBuffer = 32 << 10
 
 // server serves the pages.
@@ -32,7 +33,8 @@ type server struct {
 	pages  pages
 }
 
-// Handler serves the pages of the hub that source gives each request. Guard it by Local or Proxied: it lets everybody through.
+// Handler serves the pages of the hub that source gives each request. Handler itself admits everyone: guard the result
+// with Local or Proxied.
 func Handler(source Source) http.Handler {
 	s := &server{source: source, pages: pages{shared: map[pageKey]*page{}}}
 	mux := http.NewServeMux()
@@ -46,7 +48,7 @@ func Handler(source Source) http.Handler {
 	return secure(mux)
 }
 
-// page serves one page: as HTML, and as a stream of what changes in it to who asks for that.
+// page serves one page as HTML, or as a stream of its changes if the request accepts a stream.
 func (s *server) page(build builder) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		hub, err := s.source.For(r)
@@ -73,7 +75,7 @@ func (s *server) page(build builder) http.HandlerFunc {
 	}
 }
 
-// fail says why there is no page.
+// fail writes an error page.
 func fail(w http.ResponseWriter, err error) {
 	code := http.StatusBadGateway
 	var refusal *Refusal

@@ -8,24 +8,26 @@ import (
 )
 
 const (
-	// settle is how long a stream waits for more changes before it sends them: many come at once.
+	// settle is the wait for further changes before a stream sends changes, because changes often come together.
 	settle = 200 * time.Millisecond
 
-	// settleReading is the same while a first list is read: a page with more in it is sent as a whole.
+	// settleReading is the same wait during a first list: a page with new lines is sent as a whole.
 	settleReading = 2 * time.Second
 
-	// heartbeat is how often a stream shows that it lives. The page's script looks for it.
+	// heartbeat is the interval of a stream's signs of life. The page's script expects the heartbeat.
 	heartbeat = 15 * time.Second
 
-	// writeTimeout is how long a browser may take to read what is sent.
+	// writeTimeout is the time limit for a browser to read sent data.
 	writeTimeout = 20 * time.Second
 
-	// maxStream ends a stream; the browser opens the next one by itself, and shows with it that its user may still read.
+	// maxStream is the maximum lifetime of a stream. The browser then opens a new stream, and proves again that its
+	// user may read.
 	maxStream = 10 * time.Minute
 )
 
-// stream sends what changes in a page, as server-sent events: "patch" with elements to put in place, and "reload" where the page has others.
-// It begins with "hello", or with "reload" where the page has changed since the browser has taken it.
+// stream sends the changes of a page as server-sent events: "patch" with changed elements, and "reload" for a page with
+// different elements. The first event is "hello", or "reload" if the page has changed since the browser loaded the
+// page.
 func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 	had, err := p.come(r)
 	if err != nil {
@@ -37,14 +39,14 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 		event = "reload"
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers would hold changes back
+	w.Header().Set("X-Accel-Buffering", "no") // a buffering proxy would delay changes
 	s := &sender{w: w, c: http.NewResponseController(w)}
 	if s.send(event, had.Version) {
 		p.follow(s, r, had)
 	}
 }
 
-// follow sends changes until the browser has gone, or is to come again.
+// follow sends changes until the browser has gone, or must reconnect.
 func (p *page) follow(s *sender, r *http.Request, had *painted) {
 	end, beat := time.NewTimer(maxStream), time.NewTicker(heartbeat)
 	defer end.Stop()
@@ -65,8 +67,8 @@ func (p *page) follow(s *sender, r *http.Request, had *painted) {
 	}
 }
 
-// settled waits until the changes that come together have come, and sends them. It is nil where the stream is to end: where there is no page
-// any more, the browser comes back and is told why.
+// settled waits for the end of a group of changes, and sends the changes. The result is nil if the stream must end. If
+// the page no longer exists, the browser reloads and gets the error.
 func (p *page) settled(s *sender, r *http.Request, had *painted) *painted {
 	wait := settle
 	if had.fleet.Reading {
@@ -98,7 +100,7 @@ type sender struct {
 	c *http.ResponseController
 }
 
-// send sends an event; false where the browser has gone.
+// send sends an event, and returns false if the browser has gone.
 func (s *sender) send(event string, data any) bool {
 	text, err := json.Marshal(data) // on one line, with < and > written as \u003c
 	if err != nil {
@@ -108,7 +110,7 @@ func (s *sender) send(event string, data any) bool {
 }
 
 func (s *sender) write(text string) bool {
-	// A server that knows no deadlines, as in a test, has none.
+	// A server without support for deadlines, as in a test, has no deadline.
 	_ = s.c.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return false

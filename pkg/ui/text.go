@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// glyphs are the signs of states: no state is told by its colour alone.
+// glyphs are the signs of the states. Colour alone never shows a state.
 var glyphs = map[why.State]string{why.OK: "✓", why.Waiting: "…", why.Blocked: "✗", why.Unknown: "?", why.Later: "·"}
 
 // words are the states in words.
@@ -22,10 +22,10 @@ var words = map[why.State]string{
 	why.OK: "well", why.Waiting: "under way", why.Blocked: "stopped", why.Unknown: "may not be read", why.Later: "not reached",
 }
 
-// maxAttribute is how many bytes of a text are shown where the mouse is.
+// maxAttribute is the maximum size of a tooltip, in bytes.
 const maxAttribute = 300
 
-// functions are what the templates may call.
+// functions are the functions for the templates.
 var functions = template.FuncMap{
 	"text":   func(s string) string { return feedback.Clean(s, feedback.MaxMessage) },
 	"hint":   func(s string) string { return feedback.Clean(s, maxAttribute) },
@@ -39,7 +39,7 @@ var functions = template.FuncMap{
 	"known":  func(s string) string { return cmp.Or(feedback.Clean(s, feedback.MaxMessage), "–") },
 }
 
-// short is a revision as people know it.
+// short returns a revision in its usual short form.
 func short(revision string) string {
 	const commit, shown = 40, 8
 	parts := strings.Split(feedback.Clean(revision, feedback.MaxRevision), ",")
@@ -51,7 +51,7 @@ func short(revision string) string {
 	return strings.Join(parts, ",")
 }
 
-// stamp is a time in UTC; empty for none.
+// stamp returns a time in UTC; empty for none.
 func stamp(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -59,7 +59,7 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// path is the address of a page: each part is one segment, "<namespace>/<name>" two.
+// path returns the address of a page: each part is one segment, "<namespace>/<name>" two.
 func path(page string, parts ...string) string {
 	out := []string{"", page}
 	for _, p := range parts {
@@ -70,10 +70,10 @@ func path(page string, parts ...string) string {
 	return strings.Join(out, "/")
 }
 
-// escape is a text in a query.
+// escape returns a text for a query.
 func escape(s string) string { return url.QueryEscape(s) }
 
-// ident is the id of the element of something with a name. A name that has more than can be seen is known by its sum.
+// ident returns the element id for a name. A name with invisible characters is replaced by its sum.
 func ident(kind, name string) string {
 	if feedback.Clean(name, feedback.MaxWord) == name {
 		return kind + "-" + name

@@ -13,7 +13,7 @@ import (
 // builder makes the chunks of a page.
 type builder func(v *visit, p *painted) error
 
-// visit is how a page is painted once.
+// visit is one paint of a page.
 type visit struct {
 	Hub     Hub
 	Request *http.Request
@@ -22,9 +22,9 @@ type visit struct {
 	fleet *Fleet
 }
 
-// painted is a page as it was at one time. It does not change.
+// painted is the immutable result of one paint.
 type painted struct {
-	// Title names it, Page is its entry of the navigation, and Query goes with each link.
+	// Title is the title of the page, Page is its entry of the navigation, and Query is part of each link.
 	Title, Page, Query string
 
 	Chunks  []chunk
@@ -32,11 +32,11 @@ type painted struct {
 
 	fleet *Fleet
 
-	// more is set where the page shows what was read for it beside the fleet.
+	// more is true if the page shows reads in addition to the fleet.
 	more bool
 }
 
-// namespaces are those that the user looks at; none for all.
+// namespaces returns the user's chosen namespaces; none for all.
 func (v *visit) namespaces() []string {
 	var out []string
 	for _, n := range v.Request.URL.Query()["namespace"] {
@@ -47,7 +47,7 @@ func (v *visit) namespaces() []string {
 	return out
 }
 
-// query is what each link of a page keeps: the namespaces.
+// query returns the query for each link of a page: the namespaces.
 func (v *visit) query() string {
 	if ns := v.namespaces(); len(ns) > 0 {
 		return "?" + url.Values{"namespace": ns}.Encode()
@@ -64,8 +64,8 @@ func (v *visit) paint(build builder) (*painted, error) {
 	return p, build(v, p)
 }
 
-// keep is the page as it was painted before, with what is to be said of the fleet now; where there is none, it says since when the API server is
-// away.
+// keep returns the previous page with the current notices about the fleet. Without a previous page, keep returns a
+// Refusal with the start of the API server's outage.
 func (v *visit) keep(was *painted, because error) (*painted, error) {
 	if was == nil {
 		return nil, &Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("The API server was last heard at %s. This page comes when it is back: %v",
@@ -78,7 +78,7 @@ func (v *visit) keep(was *painted, because error) (*painted, error) {
 	return &p, err
 }
 
-// unread says what may not be read, and how to look into single namespaces, and what is not current.
+// unread returns the notice about unreadable and outdated kinds, with the choice of single namespaces.
 func (v *visit) unread() any {
 	return struct {
 		Unread, Namespaces []string
@@ -111,18 +111,18 @@ func (p *painted) write(w io.Writer) error {
 	return templates().ExecuteTemplate(w, "foot.html", p)
 }
 
-// alike tells whether two fleets are the same apart from their places.
+// alike returns whether two fleets are equal, without their places.
 func (f *Fleet) alike(g *Fleet) bool {
 	return f.ManagedUnread == g.ManagedUnread && f.Reading == g.Reading && slices.Equal(f.Labels, g.Labels) && slices.Equal(f.Unread, g.Unread) &&
 		slices.Equal(f.Outdated, g.Outdated)
 }
 
-// notFound is what is said of something that is not there.
+// notFound returns the Refusal for a missing object.
 func notFound(format string, args ...any) error {
 	return &Refusal{Code: http.StatusNotFound, Message: fmt.Sprintf(format, args...)}
 }
 
-// Digest is another one whenever the chunks are: a browser says by it what it has.
+// Digest returns a sum of all chunks. A browser sends the Digest to identify its page.
 func (p *painted) Digest() string {
 	var h maphash.Hash
 	h.SetSeed(seed)

@@ -20,10 +20,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// maxEvents is how many events are shown.
+// maxEvents is the maximum number of shown events.
 const maxEvents = 50
 
-// timeout is how long the reads of one page may take.
+// timeout is the time limit for the reads of one page.
 const timeout = 20 * time.Second
 
 // Application implements ui.Hub.
@@ -51,7 +51,7 @@ func (p *Person) Application(ctx context.Context, key types.NamespacedName) (*ui
 	return out, nil
 }
 
-// tree reads what an Application brings: what the agent on its cluster tells, where it does.
+// tree reads the tree of an Application, including the agent's report if present.
 func (r *reader) tree(ctx context.Context, app *argocd.Application) (*view.Node, error) {
 	f := &view.TreeFacts{App: app}
 	if app.Cluster() == "" {
@@ -69,14 +69,14 @@ func (r *reader) tree(ctx context.Context, app *argocd.Application) (*view.Node,
 	return view.TreeOf(f), nil
 }
 
-// events are those about an Application, the newest first.
+// events returns the events about an Application, the newest first.
 func (r *reader) events(ctx context.Context, app *argocd.Application) ([]corev1.Event, error) {
 	list := &corev1.EventList{}
 	err := r.List(ctx, list, client.InNamespace(app.Namespace), client.Limit(500), client.MatchingFields{
 		"involvedObject.kind": argocd.Kind, "involvedObject.name": app.Name,
 	})
 	events := list.Items
-	for i := range events { // those of the newer API have a time of their own
+	for i := range events { // events of the newer API have a separate time
 		if e := &events[i]; e.LastTimestamp.IsZero() {
 			e.LastTimestamp.Time = e.EventTime.Time
 			if e.Series != nil {

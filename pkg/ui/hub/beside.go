@@ -23,16 +23,18 @@ import (
 )
 
 const (
-	// lease is the one that a cluster's registration agent renews, in the cluster's namespace (Open Cluster Management 1).
+	// lease is the name of the Lease renewed by a cluster's registration agent, in the cluster's namespace (Open
+	// Cluster Management 1).
 	lease = "managed-cluster-lease"
 
-	// addOnLabel is on the ManifestWorks of an add-on, with its name (Open Cluster Management 1); agent is that of Towline's.
+	// addOnLabel is on the ManifestWorks of an add-on, with the add-on's name (Open Cluster Management 1). agent is the
+	// name of Towline's add-on.
 	addOnLabel, agent = "open-cluster-management.io/addon-name", "towline-agent"
 
-	// maxOrphans is how many orphans are shown.
+	// maxOrphans is the maximum number of shown orphans.
 	maxOrphans = 1000
 
-	// lookAgain is how long what was found of orphans is shown.
+	// lookAgain is the time for which found orphans are shown without a new search.
 	lookAgain = 30 * time.Second
 )
 
@@ -47,7 +49,7 @@ func (p *Person) Steps(ctx context.Context, key types.NamespacedName) ([]view.St
 	}
 	out := make([]view.Step, 0, len(set.Status.ApplicationStatus))
 	for _, s := range set.Status.ApplicationStatus {
-		if s.Step != "" { // an ApplicationSet without steps has them empty
+		if s.Step != "" { // without steps, Argo CD leaves the field empty
 			out = append(out, view.Step(s))
 		}
 	}
@@ -81,7 +83,7 @@ func (p *Person) Cluster(ctx context.Context, name string) (*ui.Cluster, error) 
 	return out, nil
 }
 
-// agentVersion is the tag or digest of the image of Towline's agent; empty where a work does not have it.
+// agentVersion returns the tag or digest of the image of Towline's agent; empty for a work without the agent's image.
 func agentVersion(w *workv1.ManifestWork) string {
 	for _, m := range w.Spec.Workload.Manifests {
 		d := &appsv1.Deployment{}
@@ -98,7 +100,7 @@ func agentVersion(w *workv1.ManifestWork) string {
 	return ""
 }
 
-// orphans are those that were found last.
+// orphans are the orphans of the last search.
 type orphans struct {
 	mu    sync.Mutex
 	found []ui.Orphan
@@ -106,7 +108,7 @@ type orphans struct {
 	at    time.Time
 }
 
-// Orphans implements ui.Hub. All works have to be looked at, so it is done now and then only.
+// Orphans implements ui.Hub. A search reads all works, so the search is repeated only after lookAgain.
 func (p *Person) Orphans(ctx context.Context) ([]ui.Orphan, error) {
 	p.orphans.mu.Lock()
 	defer p.orphans.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// connect is a client with the identity of a config.
+// connect returns a client with the identity of a config.
 func connect(config *rest.Config) (client.WithWatch, error) {
 	scheme, err := reading.Scheme()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package hub reads the hub for the status page, with the rights of one person: of the kubeconfig (One), or of the bearer token that comes with each
-// request (Tokens). What that person may not read is told as such.
+// Package hub reads the hub for the status page, with the rights of one person: the user of the kubeconfig (One), or
+// the user of the bearer token in each request (Tokens). The page names the objects that the person may not read.
 //
-// Applications and clusters are listed once and watched for each identity, and never shared between two: what the API server gives to
-// one is shown to that one alone. Of what is kept, equal values are in memory once (package unique), which gives nobody anything that the API
-// server did not give.
+// For each identity, the package lists Applications and clusters once and watches both. Identities never share reads:
+// only the identity that read an object sees the object. Equal values of several identities share memory (package
+// unique), which gives no identity more than the API server gave.
 package hub

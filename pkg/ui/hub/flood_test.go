@@ -34,7 +34,7 @@ func atOnce(ctx context.Context, t *testing.T, server *httptest.Server, tokens [
 	wg.Wait()
 }
 
-// TestTokensThatFillThePlaces: neither random tokens nor the many tokens of one user keep another user out.
+// TestTokensThatFillThePlaces checks that neither random tokens nor many tokens of one user exclude a different user.
 func TestTokensThatFillThePlaces(t *testing.T) {
 	tenant(t.Context(), t, "flood")
 	other, _ := tenant(t.Context(), t, "flood-other")

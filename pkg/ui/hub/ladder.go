@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// reader reads for one page, and notes what may not be read.
+// reader reads the objects of one page, and records forbidden reads.
 type reader struct {
 	client.WithWatch
 
@@ -41,7 +41,7 @@ func (r *reader) List(ctx context.Context, list client.ObjectList, opts ...clien
 	return client.IgnoreNotFound(r.unread.Note(r.WithWatch, "list", list, o.Namespace, r.WithWatch.List(ctx, list, opts...)))
 }
 
-// facts are those of the way of an Application.
+// facts returns the facts about the path of an Application.
 func (r *reader) facts(ctx context.Context, app *argocd.Application, flags Flags) (*why.Facts, error) {
 	f := &why.Facts{Now: time.Now(), App: app}
 	if err := r.set(ctx, f); err != nil {
@@ -74,7 +74,8 @@ func (r *reader) set(ctx context.Context, f *why.Facts) error {
 	return nil
 }
 
-// decide reads what becomes of the Application: by Towline's own decision, where all that it takes may be read.
+// decide adds Towline's plan for the Application if all facts for the decision are readable, and otherwise the readable
+// facts.
 func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 	explainer, err := r.explainer(ctx, flags)
 	if err != nil {
@@ -106,7 +107,7 @@ func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 	return err
 }
 
-// applicationSet is an ApplicationSet, of which only its status is known.
+// applicationSet is an ApplicationSet with only its status.
 type applicationSet struct {
 	Status setStatus `json:"status"`
 }
@@ -123,10 +124,11 @@ type setStatus struct {
 	} `json:"applicationStatus"`
 }
 
-// applications is how many Applications it has: Argo CD 3 counts them, and older ones list them.
+// applications returns the number of Applications: Argo CD 3 counts the Applications, and older versions list the
+// Applications.
 func (s *setStatus) applications() int { return max(s.ResourcesCount, len(s.Resources)) }
 
-// applicationSet reads one; nil where there is none. What is not as it should be in its status is left out.
+// applicationSet reads an ApplicationSet; nil if missing. Malformed status fields are ignored.
 func (r *reader) applicationSet(ctx context.Context, key types.NamespacedName) (*applicationSet, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
@@ -137,7 +139,7 @@ func (r *reader) applicationSet(ctx context.Context, key types.NamespacedName) (
 	out := &applicationSet{}
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	for name, value := range status {
-		// One field at a time, so that one that another Argo CD writes otherwise spoils no other.
+		// Convert one field at a time: a field in the format of a different Argo CD then spoils no other field.
 		part := &setStatus{}
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{name: value}, part) != nil {
 			continue

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/ui"
 )
 
-// many are as many identities as a request names, each of which has read the same fleet.
+// many has one Person for each identity named in requests. Each Person has read the same fleet.
 type many []*Person
 
 // For implements ui.Source.
@@ -28,7 +28,8 @@ func (m many) For(r *http.Request) (ui.Hub, error) {
 	return m[i], err
 }
 
-// read is a Person who has read a fleet of so many Applications, five on each cluster, page by page as a list comes.
+// read returns a Person with a fleet of the given number of Applications, five on each cluster, read page by page like
+// a list.
 func read(t *testing.T, applications int) *Person {
 	t.Helper()
 	p, err := newPerson(t.Context(), &rest.Config{Host: "127.0.0.1:1"}, Flags{})
@@ -59,12 +60,13 @@ func read(t *testing.T, applications int) *Person {
 	return p
 }
 
-// TestMemory: what 20 identities keep of 10,000 Applications, each with a page that somebody looks at, leaves room in the memory of the Deployment.
+// TestMemory checks the memory of 20 identities with 10,000 Applications, each with an open page. The sum must fit into
+// the memory of the Deployment.
 func TestMemory(t *testing.T) {
 	const applications, most = 10_000, 60 << 20
 	heap := func() uint64 {
 		runtime.GC()
-		runtime.GC() // what is weak goes with the second one
+		runtime.GC() // the second collection frees weak values
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc

@@ -19,15 +19,15 @@ import (
 	"github.com/towline-io/towline/pkg/ui"
 )
 
-// line is a way to the API server that can break.
+// line is a proxy to the API server that can fail.
 type line struct {
 	*httptest.Server
 
-	// broken tells of a request how it is broken; empty for not at all.
+	// broken returns the kind of failure for a request; empty for none.
 	broken atomic.Pointer[func(*http.Request) string]
 }
 
-// newLine is one that is not broken.
+// newLine returns a line without failures.
 func newLine(t *testing.T) *line {
 	t.Helper()
 	to, err := url.Parse(config.Host)
@@ -56,7 +56,7 @@ func newLine(t *testing.T) *line {
 	return l
 }
 
-// is breaks the way for addresses with a text, for requests from now on; an empty how mends it.
+// is makes later requests fail if their address contains text. An empty how ends the failure.
 func (l *line) is(how, text string) {
 	broken := func(r *http.Request) string {
 		if strings.Contains(r.URL.Path, text) {
@@ -67,7 +67,8 @@ func (l *line) is(how, text string) {
 	l.broken.Store(&broken)
 }
 
-// TestOutage: while the API server is away, silent or ill, pages show what was known and since when it is not current, and then recover.
+// TestOutage checks an unreachable, silent or unhealthy API server. The pages show the last known state and its age,
+// and then recover.
 func TestOutage(t *testing.T) {
 	ctx := t.Context()
 	create(ctx, t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "outage"}})
@@ -101,7 +102,7 @@ func TestOutage(t *testing.T) {
 		body := shows(ctx, t, server, "", page, tc.notice)
 		_, after, _ := strings.Cut(body, tc.notice)
 		since, err := time.Parse("2006-01-02 15:04:05Z", after[:20])
-		if err != nil || since.After(began.Add(10*time.Second)) || since.Before(began.Add(-time.Minute)) { // a watch from before lasts 2 s
+		if err != nil || since.After(began.Add(10*time.Second)) || since.Before(began.Add(-time.Minute)) { // an earlier watch lasts 2 s
 			t.Errorf("%s %s: since %v, %v; it began at %v", tc.how, tc.text, since, err, began)
 		}
 		if !strings.Contains(body, "outage/set on cluster5") {
@@ -119,7 +120,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// gone waits until a page does not have a text any more.
+// gone waits until a page no longer has a text.
 func gone(t *testing.T, server *httptest.Server, address, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
@@ -133,7 +134,8 @@ func gone(t *testing.T, server *httptest.Server, address, text string) {
 	}
 }
 
-// TestFirstListFails: where nothing can be read at first, the page says so, and shows all when it can.
+// TestFirstListFails checks the page while the first list fails: the page shows the failure, and later the whole
+// content.
 func TestFirstListFails(t *testing.T) {
 	ctx := t.Context()
 	create(ctx, t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "late"}})

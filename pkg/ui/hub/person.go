@@ -19,28 +19,30 @@ import (
 )
 
 const (
-	// patience is how long a page waits for the first list. After that it shows what has come so far, and the rest as it comes.
+	// patience is how long a page waits for the first list. Afterwards the page shows the objects read so far, and adds
+	// later objects.
 	patience = 600 * time.Millisecond
 
-	// maxNamespaces is how many namespaces one person looks into at the same time.
+	// maxNamespaces limits the namespaces that one person follows at the same time.
 	maxNamespaces = 8
 )
 
-// Flags are the flags of the hub's Towline that decide what becomes of an Application, as far as the user has set them.
+// Flags are the flags of the hub's Towline that affect decisions about an Application, as far as the user has set the
+// flags.
 type Flags struct {
-	// ArgoCDNamespace is that of the hub's Argo CD; empty for what Towline's Deployment says.
+	// ArgoCDNamespace is the namespace of the hub's Argo CD; empty for the namespace in Towline's Deployment.
 	ArgoCDNamespace string
 }
 
-// Person is the hub as one identity may read it. It implements ui.Hub.
+// Person is the hub with the rights of one identity. Person implements ui.Hub.
 type Person struct {
 	client client.WithWatch
 	flags  Flags
 
-	// user is the name of the identity; empty for that of a kubeconfig.
+	// user is the name of the identity; empty for the identity of a kubeconfig.
 	user string
 
-	// ctx ends what is followed, end ends it.
+	// ctx is the lifetime of the feeds, and end ends the feeds.
 	ctx context.Context //nolint:containedctx // the lifetime of what is followed, which no request has
 	end context.CancelFunc
 
@@ -51,14 +53,14 @@ type Person struct {
 	changed      chan struct{}
 	used         time.Time
 
-	// fleets are those that were shown last, by namespaces; looking is held by whoever makes one.
+	// fleets are the last shown fleets, by namespaces. looking guards fleets.
 	looking sync.Mutex
 	fleets  map[string]*ui.Fleet
 
 	orphans orphans
 }
 
-// newPerson is one with the identity of a config.
+// newPerson returns a Person with the identity of a config.
 func newPerson(ctx context.Context, config *rest.Config, flags Flags) (*Person, error) {
 	c, err := connect(config)
 	if err != nil {
@@ -70,7 +72,7 @@ func newPerson(ctx context.Context, config *rest.Config, flags Flags) (*Person, 
 	return p, nil
 }
 
-// bump tells who waits that something has changed.
+// bump wakes the waiting readers after a change.
 func (p *Person) bump() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +94,7 @@ func (p *Person) Changed(version uint64) <-chan struct{} {
 	return p.changed
 }
 
-// feeds are those of the namespaces, none for all, started where they were not.
+// feeds returns the feeds of the namespaces, or of all namespaces if none is given, and starts missing feeds.
 func (p *Person) feeds(namespaces []string) ([]*feed[unique.Handle[application]], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,13 +150,13 @@ func (p *Person) Fleet(ctx context.Context, namespaces []string) (*ui.Fleet, err
 	}
 }
 
-// filled tells whether all first lists have come to their end.
+// filled returns whether all first lists have ended.
 func (p *Person) filled(feeds []*feed[unique.Handle[application]]) bool {
 	reads := func(f *feed[unique.Handle[application]]) bool { return !f.now().filled }
 	return !slices.ContainsFunc(feeds, reads) && p.clusters.now().filled
 }
 
-// look is what is known now. It is the one that was shown last where nothing has changed since.
+// look returns the known fleet. Without a change, look returns the last shown fleet.
 func (p *Person) look(feeds []*feed[unique.Handle[application]], namespaces []string, version uint64) (*ui.Fleet, error) {
 	p.looking.Lock()
 	defer p.looking.Unlock()
@@ -191,14 +193,14 @@ func (p *Person) look(feeds []*feed[unique.Handle[application]], namespaces []st
 	return f, nil
 }
 
-// forget has nobody wait for the end of an identity that is none.
+// forget marks an invalid identity for removal at the next check.
 func (p *Person) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used = time.Time{}
 }
 
-// tell says in a fleet what is not all, or not current, of a kind.
+// tell adds messages to a fleet about a kind with missing or outdated content.
 func (s *state) tell(f *ui.Fleet, which string) {
 	f.Reading = f.Reading || !s.filled
 	switch {

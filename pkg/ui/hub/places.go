@@ -11,11 +11,12 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// place is a cluster with its Applications: what the API server has given to one identity. It implements ui.Place.
+// place is a cluster with its Applications, as the API server gave both to one identity. place implements ui.Place.
 type place struct {
 	cluster string
 
-	// applications are those of each feed that has some there, and managed is the ManagedCluster; nil where there is none.
+	// applications are the Applications of each feed with Applications on the cluster. managed is the ManagedCluster;
+	// nil if missing.
 	applications []*block[unique.Handle[application]]
 	managed      *block[unique.Handle[cluster]]
 }
@@ -41,7 +42,7 @@ func (p *place) Read() ui.Content {
 	return out
 }
 
-// addTo adds what was kept of an Application.
+// addTo adds a kept Application to the content.
 func (a *application) addTo(c *ui.Content) {
 	r := a.row
 	if a.heard != 0 {
@@ -54,12 +55,12 @@ func (a *application) addTo(c *ui.Content) {
 	c.Rows = append(c.Rows, r)
 }
 
-// equal tells whether nothing has changed there.
+// equal returns whether two places have the same content.
 func (p *place) equal(q *place) bool {
 	return p.managed == q.managed && slices.Equal(p.applications, q.applications)
 }
 
-// places are the clusters that feeds know. One that has not changed is the one from before.
+// places returns the clusters of the feeds. An unchanged cluster keeps its place from before.
 func places(before []ui.Place, applications []*feed[unique.Handle[application]], clusters *feed[unique.Handle[cluster]]) []ui.Place {
 	found := make(map[string]*place, len(before))
 	at := func(name string) *place {
@@ -93,7 +94,7 @@ func places(before []ui.Place, applications []*feed[unique.Handle[application]],
 	return out
 }
 
-// labelKeys are the keys of the labels of clusters, in their order.
+// labelKeys returns the keys of the clusters' labels, sorted.
 func (f *feed[T]) labelKeys(labels func(T) string) []string {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -16,13 +16,14 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// application is what is kept of an Application: its row, with times as numbers, so that equal ones are equal.
+// application is the kept part of an Application: its row, with times as numbers, so that equal content gives equal
+// values.
 type application struct {
 	row             view.Row
 	heard, deleting int64
 }
 
-// keepApplication keeps the row of one that is pulled.
+// keepApplication returns the row of a pulled Application.
 func keepApplication(o client.Object) (unique.Handle[application], bool) {
 	app, ok := o.(*argocd.Application)
 	if !ok || !app.Pulled() {
@@ -39,19 +40,19 @@ func keepApplication(o client.Object) (unique.Handle[application], bool) {
 	return unique.Make(a), true
 }
 
-// ofApplication tells of which object and cluster an Application is.
+// ofApplication returns the key and the cluster of an Application.
 func ofApplication(h unique.Handle[application]) (key types.NamespacedName, cluster string) {
 	r := h.Value().row
 	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, r.Cluster
 }
 
-// ofCluster tells of which object and cluster a ManagedCluster is.
+// ofCluster returns the key and the name of a ManagedCluster.
 func ofCluster(h unique.Handle[cluster]) (key types.NamespacedName, name string) {
 	name = h.Value().name
 	return types.NamespacedName{Name: name}, name
 }
 
-// cluster is what is kept of a ManagedCluster: what view.ClustersOf and the page look at.
+// cluster is the kept part of a ManagedCluster, for view.ClustersOf and the page.
 type cluster struct {
 	name, kubernetes, labels string
 	accepted                 bool
@@ -63,7 +64,7 @@ type cluster struct {
 	everAvailable bool
 }
 
-// The signs between and in the labels of a cluster: no label has them.
+// between separates the labels of a cluster, and within separates key and value. No label contains these characters.
 const between, within = "\n", "="
 
 func keepCluster(o client.Object) (unique.Handle[cluster], bool) {
@@ -76,7 +77,7 @@ func keepCluster(o client.Object) (unique.Handle[cluster], bool) {
 	for key, value := range m.Labels {
 		labels = append(labels, key+within+value)
 	}
-	// A map has no order, and equal clusters are to be equal.
+	// A map has no order, but equal clusters must give equal values.
 	c.labels = strings.Join(sorted(labels), between)
 	if m.DeletionTimestamp != nil {
 		c.deleting = m.DeletionTimestamp.Unix()
@@ -88,7 +89,7 @@ func keepCluster(o client.Object) (unique.Handle[cluster], bool) {
 	return unique.Make(c), true
 }
 
-// managed is the ManagedCluster that was kept, without what nobody looks at.
+// managed returns the ManagedCluster with only the kept fields.
 func (c *cluster) managed() clusterv1.ManagedCluster {
 	m := clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.name, CreationTimestamp: metav1.Unix(c.created, 0)}}
 	m.Spec.HubAcceptsClient, m.Status.Version.Kubernetes = c.accepted, c.kubernetes

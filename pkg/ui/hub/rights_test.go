@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/ui"
 )
 
-// anApplication is one of a set on a cluster.
+// anApplication returns an Application of an ApplicationSet on a cluster.
 func anApplication(namespace, set, cluster string) *argocd.Application {
 	controller := true
 	a := &argocd.Application{}
@@ -34,7 +34,8 @@ func anApplication(namespace, set, cluster string) *argocd.Application {
 	return a
 }
 
-// tenant makes a namespace with an Application, and gives the token of who may read the Applications there and nothing else.
+// tenant creates a namespace with an Application, and returns a token that may read only the Applications in this
+// namespace.
 func tenant(ctx context.Context, t *testing.T, name string) (token string, binding *rbacv1.RoleBinding) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: name, Name: "reader"}
@@ -90,7 +91,8 @@ func shows(ctx context.Context, t *testing.T, server *httptest.Server, token, ad
 	}
 }
 
-// TestRights: each tenant sees what the API server gives, whatever others have asked for before, and no longer than it does.
+// TestRights checks that each tenant sees only the objects that the API server allows at the moment, for any earlier
+// reads of other tenants.
 func TestRights(t *testing.T) {
 	ctx := t.Context()
 	a, binding := tenant(ctx, t, "tenant-a")
@@ -98,7 +100,7 @@ func TestRights(t *testing.T) {
 	server := httptest.NewServer(ui.Proxied(ui.TokenHeader, ui.Handler(NewTokens(ctx, config, Flags{}))))
 	defer server.Close()
 
-	shows(ctx, t, server, b, "/?namespace=tenant-b", "set-of-tenant-b") // what B reads is in memory from now on
+	shows(ctx, t, server, b, "/?namespace=tenant-b", "set-of-tenant-b") // the reads of tenant B are in memory from now on
 	shows(ctx, t, server, a, "/applications/tenant-a/cluster1-set-of-tenant-a?namespace=tenant-a", "set-of-tenant-a")
 	for _, address := range []string{"/?namespace=tenant-a", "/applications/tenant-a/cluster1-set-of-tenant-a?namespace=tenant-a",
 		"/sets/tenant-a/set-of-tenant-a?namespace=tenant-a", "/clusters?namespace=tenant-a", "/clusters/cluster1?namespace=tenant-a",
@@ -135,7 +137,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestLadder: the page of an Application tells its way with the rights of a tenant, and what those do not show.
+// TestLadder checks that an Application's page shows the path with the rights of a tenant, and names the unreadable
+// objects.
 func TestLadder(t *testing.T) {
 	ctx := t.Context()
 	token, _ := tenant(ctx, t, "tenant-c")
@@ -150,7 +153,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestFollow: what changes is seen, and what goes is gone.
+// TestFollow checks that the page shows changes, and removes deleted objects.
 func TestFollow(t *testing.T) {
 	ctx := t.Context()
 	create(ctx, t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "follow"}})

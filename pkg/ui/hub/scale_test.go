@@ -26,10 +26,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// users look at the same time.
+// users is the number of simultaneous readers.
 const users = 20
 
-// crowd makes a fleet of so many Applications, five on each cluster.
+// crowd creates a fleet with the given number of Applications, five on each cluster.
 func crowd(ctx context.Context, t *testing.T, applications int) {
 	t.Helper()
 	create(ctx, t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "crowd"}})
@@ -70,7 +70,7 @@ func crowd(ctx context.Context, t *testing.T, applications int) {
 	}
 }
 
-// viewers are tokens of so many ServiceAccounts that may read all Applications and clusters.
+// viewers returns tokens of as many ServiceAccounts as users. Each may read all Applications and clusters.
 func viewers(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "viewers"},
@@ -93,8 +93,9 @@ func viewers(ctx context.Context, t *testing.T) []string {
 	return out
 }
 
-// TestScale measures a `towline-ui` with a fleet of TOWLINE_UI_SCALE Applications and 20 readers: the first pages, what a change each second
-// takes to reach all of them, and the memory. TOWLINE_UI_BINARY is the program to measure, where it is not that of this tree.
+// TestScale measures a `towline-ui` with a fleet of TOWLINE_UI_SCALE Applications and 20 readers: the first pages, the
+// time until a change in each second reaches all readers, and the memory. TOWLINE_UI_BINARY is the measured program;
+// the default is this tree's program.
 func TestScale(t *testing.T) {
 	applications, err := strconv.Atoi(os.Getenv("TOWLINE_UI_SCALE"))
 	if err != nil {
@@ -114,7 +115,7 @@ func TestScale(t *testing.T) {
 	t.Run("readers of as many identities", func(t *testing.T) { measure(t, program, tokens, applications) })
 }
 
-// measure logs what these readers take of a program.
+// measure logs the resources that a program needs for these readers.
 func measure(t *testing.T, program string, tokens []string, applications int) {
 	t.Helper()
 	ctx := t.Context()
@@ -137,7 +138,7 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	t.Logf("%d first pages at once: the last after %s", len(tokens), all())
 	began := time.Now()
 	var read sync.WaitGroup
-	for _, token := range tokens { // at once, so that nobody is away for so long that what was read is let go
+	for _, token := range tokens { // at once, so that no reader is idle until the program drops the reader's data
 		read.Go(func() { whole(t, base, token, fmt.Sprint(applications, " Applications")) })
 	}
 	read.Wait()
@@ -180,10 +181,10 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 		(used(t, pid)-before)/changes, peak(t, pid))
 }
 
-// readTimeout is how long the first lists of all readers may take.
+// readTimeout is the time limit for the first lists of all readers.
 const readTimeout = 5 * time.Minute
 
-// whole waits until a page has a text that tells that all has been read. It looks now and then, as people do.
+// whole waits until a page has a text that proves a complete read. The function polls once a second, like a person.
 func whole(t *testing.T, base, token, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), readTimeout)
@@ -201,7 +202,7 @@ func whole(t *testing.T, base, token, text string) {
 	}
 }
 
-// change has a cell change its colour.
+// change makes a cell change its colour.
 func change(ctx context.Context, t *testing.T) {
 	t.Helper()
 	app := &argocd.Application{}
@@ -215,7 +216,7 @@ func change(ctx context.Context, t *testing.T) {
 	}
 }
 
-// serve starts a `towline-ui` with the memory settings of its Deployment, and gives its address and process id.
+// serve starts a `towline-ui` with the memory settings of its Deployment, and returns its address and process ID.
 func serve(t *testing.T, program string) (base string, pid int) {
 	t.Helper()
 	ca := filepath.Join(t.TempDir(), "ca.crt")
@@ -257,7 +258,7 @@ func serve(t *testing.T, program string) (base string, pid int) {
 	}
 }
 
-// peak is the most memory that a process has had so far, as Linux counts it.
+// peak returns the peak memory of a process, as Linux counts the memory.
 func peak(t *testing.T, pid int) string {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -269,14 +270,14 @@ func peak(t *testing.T, pid int) string {
 	return strings.TrimSpace(line)
 }
 
-// used is the CPU time that a process has had so far, which other programs on the machine do not change.
+// used returns the CPU time of a process so far. Other programs on the machine do not affect the value.
 func used(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(stat), ") ") // proc_pid_stat(5): fields 14 and 15 are the time in user and kernel mode, in hundredths
+	_, after, _ := strings.Cut(string(stat), ") ") // proc_pid_stat(5): fields 14 and 15 are user and kernel time, in hundredths of a second
 	var ticks int64
 	for _, field := range strings.Fields(after)[11:13] {
 		n, err := strconv.ParseInt(field, 10, 64)
@@ -310,7 +311,8 @@ func listen(ctx context.Context, t *testing.T, base, token, address string) *buf
 	return lines
 }
 
-// event waits for the next event with a text, or for one that says that the whole page has changed; false where the stream has ended.
+// event waits for the next event with a text, or for a reload of the whole page. The result is false if the stream has
+// ended.
 func event(lines *bufio.Scanner, text string) bool {
 	for lines.Scan() {
 		if lines.Text() == "event: reload" || strings.HasPrefix(lines.Text(), "data: ") && strings.Contains(lines.Text(), text) {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxPersons is how many identities are served at the same time.
+	// maxPersons is the maximum number of simultaneous identities.
 	maxPersons = 64
 
-	// maxTokens is how many tokens of one user have a place at the same time. A further token takes the place of the one that was
-	// used longest ago.
+	// maxTokens is the maximum number of simultaneous tokens of one user. A further token replaces the least recently
+	// used token.
 	maxTokens = 4
 
-	// idle is how long what was read for an identity is kept after the last request.
+	// idle is how long the reads of an identity stay in memory after the last request.
 	idle = 3 * time.Minute
 )
 
-// One gives each request the same identity: that of a kubeconfig.
+// One gives each request the same identity: the identity of a kubeconfig.
 type One struct{ person *Person }
 
 // NewOne reads with the identity of config until ctx ends.
@@ -36,8 +36,8 @@ func NewOne(ctx context.Context, config *rest.Config, flags Flags) (*One, error)
 // For implements ui.Source.
 func (o *One) For(*http.Request) (ui.Hub, error) { return o.person, nil }
 
-// Tokens gives each request the identity of the bearer token that comes with it. A token gets a place after the API server has
-// said whose it is.
+// Tokens gives each request the identity of its bearer token. A token gets a place after the API server has confirmed
+// its user.
 type Tokens struct {
 	ctx    context.Context //nolint:containedctx // the lifetime of what is followed, which no request has
 	config *rest.Config
@@ -49,7 +49,8 @@ type Tokens struct {
 	persons map[identity]*Person
 }
 
-// NewTokens reads from the API server of config, of which nothing but the address and the certificate authority is used, until ctx ends.
+// NewTokens reads from the API server of config until ctx ends. Only the address and the certificate authority of
+// config are used.
 func NewTokens(ctx context.Context, config *rest.Config, flags Flags) *Tokens {
 	config = rest.AnonymousClientConfig(config)
 	t := &Tokens{ctx: ctx, config: config, flags: flags, valid: newValidator(config), persons: map[identity]*Person{}}
@@ -63,7 +64,7 @@ func (t *Tokens) For(r *http.Request) (ui.Hub, error) {
 	if token == "" {
 		return nil, &ui.Refusal{Code: http.StatusUnauthorized, Message: "The request has no token."}
 	}
-	k := identity(sha256.Sum256([]byte(token))) // the token itself is not kept here
+	k := identity(sha256.Sum256([]byte(token))) // the map does not keep the token itself
 	if p := t.known(k); p != nil {
 		return p, nil
 	}
@@ -74,7 +75,7 @@ func (t *Tokens) For(r *http.Request) (ui.Hub, error) {
 	return t.place(k, user, token)
 }
 
-// known is the person with a token; nil for none.
+// known returns the person with a token; nil for none.
 func (t *Tokens) known(k identity) *Person {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +104,7 @@ func (t *Tokens) place(k identity, user, token string) (ui.Hub, error) {
 	return p, nil
 }
 
-// displace ends the token of a user that was used longest ago, if the user has as many as one may have.
+// displace removes the least recently used token of a user, if the user has maxTokens tokens.
 func (t *Tokens) displace(user string) {
 	var oldest identity
 	var since time.Time
@@ -123,7 +124,8 @@ func (t *Tokens) displace(user string) {
 	}
 }
 
-// expire lets go of what nobody has asked for lately, and at once of tokens that are not valid.
+// expire removes identities after a time without requests. Identities with an invalid token are removed at the next
+// check.
 func (t *Tokens) expire() {
 	tick := time.NewTicker(idle / 12)
 	defer tick.Stop()
@@ -148,7 +150,7 @@ func (t *Tokens) drop(now time.Time) {
 	}
 }
 
-// over tells whether nobody needs what was read any more.
+// over returns whether the last request is older than idle.
 func (p *Person) over(now time.Time) bool { return now.Sub(p.lastUsed()) > idle }
 
 func (p *Person) lastUsed() time.Time {

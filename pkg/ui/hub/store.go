@@ -6,19 +6,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// store keeps values by the objects they were made of, and by cluster. It is empty without kept.
+// store keeps values by their source object and by cluster. A store without kept is empty.
 type store[T comparable] struct {
-	// of tells what a value was made of, and the cluster it belongs to.
+	// of returns the source object of a value, and its cluster.
 	of func(T) (types.NamespacedName, string)
 
 	kept     map[types.NamespacedName]T
 	clusters map[string]*block[T]
 }
 
-// block are the values of a cluster. It does not change: where they do, another one takes its place.
+// block has the values of a cluster. A block is immutable: a change creates a new block.
 type block[T comparable] struct{ values []T }
 
-// set keeps a value; it is false where that was kept already.
+// set keeps a value. The result is false if the store already has an equal value.
 func (s *store[T]) set(v T) bool {
 	if s.kept == nil {
 		s.kept, s.clusters = map[types.NamespacedName]T{}, map[string]*block[T]{}
@@ -33,12 +33,13 @@ func (s *store[T]) set(v T) bool {
 	if b := s.clusters[cluster]; b != nil {
 		values = b.values
 	}
-	// What is appended is behind the values of the block before, which stays as it is: only the last block of a cluster is appended to.
+	// append does not change the previous block: the new value is behind the end of its slice, and each slice is
+	// appended to only once.
 	s.clusters[cluster] = &block[T]{append(values, v)}
 	return true
 }
 
-// remove lets go of a value; it is false where there was none.
+// remove removes a value. The result is false if the store has no value for key.
 func (s *store[T]) remove(key types.NamespacedName) bool {
 	old, had := s.kept[key]
 	if !had {

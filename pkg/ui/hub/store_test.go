@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestStore: values are found by cluster, and a block that somebody has does not change.
+// TestStore checks that values are found by cluster, and that a block never changes.
 func TestStore(t *testing.T) {
 	s := store[string]{of: func(v string) (types.NamespacedName, string) {
 		parts := strings.Fields(v) // object, cluster, value
@@ -54,7 +54,7 @@ func TestStore(t *testing.T) {
 
 func key(name string) types.NamespacedName { return types.NamespacedName{Name: name} }
 
-// text are the values of a block.
+// text returns the values of a block.
 func text(b *block[string]) string {
 	var out []string
 	for _, v := range b.values {

@@ -50,7 +50,7 @@ func runSuite(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, env.Stop()) }()
 	config.QPS = -1
-	again, answerTimeout = 2, 2*time.Second // here, as feeds read both, and those of a test may outlive it
+	again, answerTimeout = 2, 2*time.Second // set here because all feeds read both variables, and the feeds of a test may outlive the test
 	scheme, err := reading.Scheme()
 	if err != nil {
 		return 1, err
@@ -64,7 +64,7 @@ func runSuite(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// loadCRDs loads those of the kinds that are read. Of Argo CD's schemas, which take long, nothing is checked.
+// loadCRDs loads the CRDs of the read kinds. Argo CD's schemas take long, so an empty schema replaces each.
 func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob("../../../deploy/crds/apps.*.yaml")
 	if err != nil {

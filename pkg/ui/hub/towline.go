@@ -13,11 +13,11 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// explainer decides as the hub's Towline does: by the flags in its Deployment, where that may be read and is there, and by their defaults
-// otherwise.
+// explainer returns an Explainer with the flags of the hub's Towline. The flags come from its Deployment, or are the
+// defaults if the Deployment is unreadable or missing.
 func (r *reader) explainer(ctx context.Context, flags Flags) (*propagation.Explainer, error) {
 	e := &propagation.Explainer{Client: r, ArgoCDNamespace: flags.ArgoCDNamespace}
-	// Who may not read it is told by the defaults; that is no right that a tenant has to have.
+	// A user without access to the Deployment gets the defaults: no tenant needs this right.
 	list, err := reading.Controllers(ctx, r.WithWatch)
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
@@ -39,7 +39,7 @@ func (r *reader) explainer(ctx context.Context, flags Flags) (*propagation.Expla
 	return e, nil
 }
 
-// setFlags sets what flags of `towline controller` count in a decision. What the user has set stays.
+// setFlags sets the flags of `towline controller` that affect a decision. Values set by the user stay.
 func setFlags(e *propagation.Explainer, namespace string, args []string) error {
 	fs := pflag.NewFlagSet("towline controller", pflag.ContinueOnError)
 	fs.ParseErrorsAllowlist.UnknownFlags = true

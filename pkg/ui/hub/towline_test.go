@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// controllerIn is a Deployment with Towline's labels and these arguments, in a namespace of its own.
+// controllerIn returns a Deployment with Towline's labels and the given arguments, in a namespace of its own.
 func controllerIn(namespace string, args ...string) *appsv1.Deployment {
 	labels := map[string]string{"app.kubernetes.io/name": "towline", "app.kubernetes.io/component": "controller"}
 	return &appsv1.Deployment{
@@ -23,7 +23,8 @@ func controllerIn(namespace string, args ...string) *appsv1.Deployment {
 	}
 }
 
-// TestATenantsDeploymentSteersNoPage: it has Towline's labels, and a namespace that the hub lists first.
+// TestATenantsDeploymentSteersNoPage uses a tenant's Deployment with Towline's labels, in the first namespace of the
+// hub's list.
 func TestATenantsDeploymentSteersNoPage(t *testing.T) {
 	ctx := t.Context()
 	for _, ns := range []string{"steer-a-tenant", "steer-towline"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/ui"
 )
 
-// How often the API server is asked about tokens without a place, how many requests wait for that at a time, and how long a
-// refused token is remembered.
+// The limits for checks of unknown tokens: checks for each second, waiting requests, the memory of a refused token, and
+// the number of remembered tokens.
 const (
 	askRate    = 20
 	askWaiting = 200
@@ -26,10 +26,11 @@ const (
 	refusedMax = 256
 )
 
-// identity identifies a token, which is not kept.
+// identity identifies a token by its hash, without the token.
 type identity [sha256.Size]byte
 
-// validator asks the API server whose tokens are. Random tokens cost it a bounded number of questions. Who is known asks nothing.
+// validator asks the API server for the user of a token. Random tokens cause only a bounded number of requests. Known
+// tokens cause no requests.
 type validator struct {
 	config  *rest.Config
 	pace    *rate.Limiter
@@ -44,7 +45,7 @@ func newValidator(config *rest.Config) *validator {
 	}
 }
 
-// user is the name of the user whose token it is, or why there is none.
+// user returns the name of the token's user, or an error for an invalid token.
 func (v *validator) user(ctx context.Context, k identity, token string) (string, error) {
 	if err, ok := v.refused.Get(k); ok {
 		return "", err.(error)
@@ -65,7 +66,7 @@ func (v *validator) user(ctx context.Context, k identity, token string) (string,
 	return user, err
 }
 
-// ask asks with the token itself: every user may ask who they are.
+// ask asks with the token itself: every user may ask for their own identity.
 func (v *validator) ask(ctx context.Context, token string) (string, error) {
 	config := rest.CopyConfig(v.config)
 	config.BearerToken = token
