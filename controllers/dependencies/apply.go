@@ -16,8 +16,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// apply makes the writes of a plan: that of the work, and whatever becomes of it the patch of the Application, which tells of
-// more than this work.
+// apply makes the writes of a plan: first the work. Then it patches the Application even if the write of the work
+// failed, because the patch reports about all dependencies.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *dependency.Plan) (loop.Outcome, error) {
 	outcome, err := r.write(ctx, plan.Step)
 	if outcome == works.Exists {
@@ -48,7 +48,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *depende
 	return loop.Done, err
 }
 
-// write makes the one write of the work, if there is one.
+// write makes the write of the work, if the plan has one.
 func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (works.Outcome, error) {
 	if s == nil {
 		return works.Written, nil
@@ -56,7 +56,7 @@ func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (works.Outco
 	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return works.Gone, nil // there is no such cluster, as the Application says
+		return works.Gone, nil // the cluster does not exist: a condition of the Application shows this
 	case err != nil || outcome != works.Written:
 		return outcome, err
 	}

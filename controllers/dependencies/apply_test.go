@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// kind names a write by what it is of.
+// kind identifies a write by the kind of the object.
 func kind(obj client.Object) string {
 	if _, is := obj.(*argocd.Application); is {
 		return "application"
@@ -36,7 +36,8 @@ func objectsWork() *workv1.ManifestWork {
 	return w
 }
 
-// TestApply: a write that fails does not keep the Application from being told of all its dependencies; events come after it was.
+// TestApply: after a failed write of the work, the Application still gets the report about all dependencies. Events are
+// recorded after the patch of the Application.
 func TestApply(t *testing.T) {
 	resource := schema.GroupResource{Resource: "manifestworks"}
 	conflict, missing := apierrors.NewConflict(resource, "x", nil), apierrors.NewNotFound(resource, "x")
@@ -87,7 +88,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRefreshThatMeetsAConflict is requested again: others write to the Application as well.
+// TestRefreshThatMeetsAConflict: a refresh is requested again after a conflict with a different writer of the
+// Application.
 func TestRefreshThatMeetsAConflict(t *testing.T) {
 	hub := &fixture.Hub{Name: kind, Answers: map[string]error{"application": apierrors.NewConflict(schema.GroupResource{}, "x", nil)}}
 	r := &Reconciler{Client: hub}
@@ -120,7 +122,8 @@ func TestRefreshThatMeetsAConflict(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReleased: also of an Application that no finalizer holds, whose end comes without a deletion time.
+// TestMemoryIsReleased: the memory forgets an Application without finalizers too, which disappears without a deletion
+// timestamp.
 func TestMemoryIsReleased(t *testing.T) {
 	var n refreshes
 	app := fixture.Application("web").Obj()

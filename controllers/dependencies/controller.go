@@ -24,30 +24,30 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,verbs=list;watch
 
-// Reconciler keeps one dependency's work as it should be. What it remembers can be lost at any time.
+// Reconciler keeps the work of one dependency up to date. The memory can be lost at any time.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache. It is asked before anything is deleted.
+	// Live reads from the API server, past the cache. Every deletion first needs reads from Live.
 	Live client.Reader
 
-	// Options are what is said for all dependencies.
+	// Options are the settings for all dependencies.
 	Options dependency.Options
 
-	// Executor is the ServiceAccount of the clusters whose rights are needed for what an Application names, as they are
-	// for the Application itself; see propagation.Reconciler.
+	// Executor is the ServiceAccount on the clusters whose rights the work agent needs for the named objects of an
+	// Application, as for the Application itself; see propagation.Reconciler.
 	Executor types.NamespacedName
 
-	// Events records what people should see on the Application.
+	// Events records events for users on the Application.
 	Events events.EventRecorder
 
-	// Pauses tells what is paused.
+	// Pauses reads which objects pause an Application.
 	Pauses *pause.Reader
 
-	// Tracking knows the label by which the hub's Argo CD tracks what it deployed.
+	// Tracking knows the label by which the hub's Argo CD tracks deployed objects.
 	Tracking *tracking.Reader
 
-	// Grants tells whether Applications may be where they ask to be. What it reads, propagation watches.
+	// Grants checks whether Applications may be on their clusters. Propagation watches the objects behind the checks.
 	Grants *grants.Checker
 
 	running   controller.Controller
@@ -59,7 +59,7 @@ type Reconciler struct {
 	troubled  gauge.Reasons
 }
 
-// Reconcile looks at the work that req names: it observes, decides and applies.
+// Reconcile handles the requested work: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.phases(seen).Run(ctx)
 }
 
-// phases are those of a work that was observed.
+// phases returns the phases for an observed work.
 func (r *Reconciler) phases(seen *observation) loop.Phases[*dependency.Plan] {
 	return loop.Phases[*dependency.Plan]{
 		Decide:      func(ctx context.Context) (*dependency.Plan, error) { return r.decide(ctx, seen) },
@@ -78,7 +78,7 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*dependency.Plan] {
 	}
 }
 
-// decide makes a plan, and reads what it lacks.
+// decide makes a plan, and reads the missing facts.
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*dependency.Plan, error) {
 	for {
 		plan := dependency.Decide(seen.Facts, r.Options)

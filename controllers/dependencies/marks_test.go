@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// TestMarksOnly: of all Secrets and ConfigMaps of the hub, next to nothing is held.
+// TestMarksOnly: the cache holds almost nothing of the hub's Secrets and ConfigMaps.
 func TestMarksOnly(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	marked := func(annotations map[string]string) *metav1.PartialObjectMetadata {

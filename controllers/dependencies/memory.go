@@ -15,14 +15,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// scopes keeps what the hub's repository Secrets and certificate authorities are for, until one of them changes.
+// scopes caches the scopes of the hub's repository Secrets and certificate authorities, until the next change of an
+// object.
 type scopes struct {
 	mu    sync.Mutex
 	valid bool
 	known dependency.Credentials
 }
 
-// get is what they are for. read reads it where it is not known.
+// get returns the cached scopes, and calls read if the cache is empty.
 func (s *scopes) get(read func() (dependency.Credentials, error)) (dependency.Credentials, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,20 +37,20 @@ func (s *scopes) get(read func() (dependency.Credentials, error)) (dependency.Cr
 	return s.known, nil
 }
 
-// forget is called after a change has got into the cache.
+// forget empties the cache. Call it after a change has arrived in the informer cache.
 func (s *scopes) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.valid = false
 }
 
-// missing remembers since when the Secrets of works have been missing. After a restart that begins anew.
+// missing remembers since when the Secrets of works have been missing. After a restart, the times begin again.
 type missing struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]time.Time
 }
 
-// note is since when the Secret of a work has been missing: now, if it was not before.
+// note returns since when the Secret of a work has been missing: now, for the first call.
 func (m *missing) note(key types.NamespacedName, now time.Time) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,27 +63,28 @@ func (m *missing) note(key types.NamespacedName, now time.Time) time.Time {
 	return m.since[key]
 }
 
-// forget drops the work of a Secret that is there, or a work that is not.
+// forget drops a work after the return of the Secret, or after the end of the work.
 func (m *missing) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, key)
 }
 
-// unbrought remembers the works of AppProjects of which no older controller has sent theirs to the cluster. Nobody sends more of them
-// while Towline runs, and the agent's words on a refusal may change with each try: so this is read once for each version of a work.
+// unbrought remembers the works of AppProjects for which no older controller has sent the AppProject to the cluster. No
+// controller sends further AppProjects while Towline runs, and the agent's text about a refusal may change with each
+// try. One read for each version of a work is enough.
 type unbrought struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]version
 }
 
-// version is one of what a work says.
+// version is a version of the content of a work.
 type version struct {
 	uid        types.UID
 	generation int64
 }
 
-// knows tells whether that is known of a work; it is not of one that is to be made.
+// knows reports whether the current version of a work is noted; false for a work that does not exist yet.
 func (u *unbrought) knows(w *workv1.ManifestWork) bool {
 	if w == nil {
 		return false
@@ -104,14 +106,14 @@ func (u *unbrought) note(w *workv1.ManifestWork) {
 	u.all[client.ObjectKeyFromObject(w)] = version{w.UID, w.Generation}
 }
 
-// forget drops a work that is not there.
+// forget drops a deleted work.
 func (u *unbrought) forget(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.all, key)
 }
 
-// refreshes remembers the last request for a refresh of each Application, by its objects work.
+// refreshes remembers the last requested refresh of each Application, by the objects work of the Application.
 type refreshes struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]dependency.Refresh
@@ -123,7 +125,7 @@ func (n *refreshes) last(key types.NamespacedName) dependency.Refresh {
 	return n.all[key]
 }
 
-// remember keeps the last request, or forgets that of an Application that needs none.
+// remember keeps the last request, or forgets the request if the Application needs no refresh.
 func (n *refreshes) remember(key types.NamespacedName, last dependency.Refresh) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -137,7 +139,7 @@ func (n *refreshes) remember(key types.NamespacedName, last dependency.Refresh) 
 	n.all[key] = last
 }
 
-// watched forgets the Applications that go. It lets everything through.
+// watched returns a predicate that forgets deleted Applications. All events pass.
 func (n *refreshes) watched() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		if app, ok := e.Object.(*argocd.Application); ok {

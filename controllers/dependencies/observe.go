@@ -23,18 +23,18 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observation is what was observed of a work, and how. Objects are the cache's own: they are not to be changed.
+// observation has the observed facts about a work, and the reader. The objects belong to the cache: do not change them.
 type observation struct {
 	dependency.Facts
 
-	// reader reads from the cache or past it.
+	// reader reads from the cache or past the cache.
 	reader client.Reader
 
-	// cluster is the ManagedCluster; nil when the hub has none.
+	// cluster is the ManagedCluster; nil if the hub has none.
 	cluster *clusterv1.ManagedCluster
 }
 
-// observe reads what most decisions about a work depend on. All of it is in the cache.
+// observe reads the facts for most decisions about a work. All facts come from the cache.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{reader: r.Client}
 	seen.Now, seen.Key = time.Now(), key
@@ -71,7 +71,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	return seen, nil
 }
 
-// observeCluster reads the ManagedCluster.
+// observeCluster reads the ManagedCluster, and the namespace of the cluster.
 func (seen *observation) observeCluster(ctx context.Context) (err error) {
 	seen.cluster, err = fetch.Get(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
 	if err != nil {
@@ -84,13 +84,13 @@ func (seen *observation) observeCluster(ctx context.Context) (err error) {
 	seen.Cluster, seen.ClusterArgoCD = managedcluster.Of(seen.cluster, namespace), ""
 	if seen.cluster != nil {
 		seen.ClusterArgoCD = seen.cluster.Annotations[apis.AnnotationArgoCDNamespace]
-	} else { // its name may tell that it is the hub, whose originals stay
+	} else { // the name local-cluster means the hub, whose original objects must stay
 		seen.Cluster.Hub = authorization.IsHub(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: seen.Key.Namespace}})
 	}
 	return nil
 }
 
-// observeWorks reads all works of the cluster that are Towline's.
+// observeWorks reads all works of Towline on the cluster.
 func (seen *observation) observeWorks(ctx context.Context) error {
 	list := &workv1.ManifestWorkList{}
 	err := seen.reader.List(ctx, list, client.InNamespace(seen.Key.Namespace), client.HasLabels{apis.LabelPull}, client.UnsafeDisableDeepCopy)
@@ -101,7 +101,7 @@ func (seen *observation) observeWorks(ctx context.Context) error {
 	return err
 }
 
-// observeCredential reads the Secret or the ConfigMap that the work is made from, and the Applications of the cluster that use it.
+// observeCredential reads the Secret or the ConfigMap behind the work, and the users: Applications on the cluster.
 func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (err error) {
 	if seen.Secrets, err = r.secrets(ctx); err != nil {
 		return err
@@ -118,8 +118,9 @@ func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (
 	return r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, seen.Key.Namespace))
 }
 
-// observeUsers reads of the Applications whom the dependency concerns, up to the first that needs it. An AppProject also has to
-// permit the other clusters that its Applications deploy to, and the namespaces in which they arrive.
+// observeUsers reads the Applications that the dependency concerns, up to the first Application with a need for the
+// dependency. An AppProject must also permit further destination clusters of Applications, and the namespaces of
+// Applications on the cluster.
 func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []*argocd.Application) error {
 	found := false
 	for _, app := range apps {
@@ -139,7 +140,7 @@ func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps [
 	return nil
 }
 
-// observeUser reads of an Application whether it may be on its cluster, and is.
+// observeUser reads whether an Application has the right to the cluster, and reads the Application's own work.
 func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *argocd.Application) (u dependency.User, err error) {
 	u.App = app
 	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.Asks(app) {
@@ -157,7 +158,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	return u, err
 }
 
-// permitted tells whether an Application may have what is read of it, on the cluster that it names.
+// permitted reports whether an Application has the right to the given request on the cluster.
 func (seen *observation) permitted(
 	ctx context.Context, checker *grants.Checker, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
 ) (bool, error) {
@@ -169,7 +170,7 @@ func (seen *observation) permitted(
 	return err == nil && refusal == nil, err
 }
 
-// observeObjects reads the Application that the objects are for, and how its other dependencies are.
+// observeObjects reads the Application behind the objects work, and the state of the remaining dependencies.
 func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err error) {
 	seen.Beside = len(index.WorksBesideObjects(ctx, r.Client, seen.Key)) > 0
 	apps := index.ApplicationsOfObjectsWork(ctx, r.Client, seen.Key)
@@ -205,8 +206,8 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 	return nil
 }
 
-// observeProject reads the AppProject, and for objects the ServiceAccount that the Application itself is applied for, lest
-// what it names gets past its rights.
+// observeProject reads the AppProject. For objects, observeProject also reads the ServiceAccount of the Application's
+// own work: named objects must not get past the rights of the ServiceAccount.
 func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err error) {
 	key := types.NamespacedName{Namespace: r.Options.ArgoCDNamespace, Name: seen.ProjectName()}
 	if seen.Project, err = fetch.Get(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
@@ -221,14 +222,14 @@ func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err
 	return nil
 }
 
-// secrets are those of the hub's Argo CD that are a repository's. They are the cache's own.
+// secrets returns the repository Secrets of the hub's Argo CD. The objects belong to the cache.
 func (r *Reconciler) secrets(ctx context.Context) ([]corev1.Secret, error) {
 	list := &corev1.SecretList{}
 	err := r.List(ctx, list, client.InNamespace(r.Options.ArgoCDNamespace), client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }
 
-// credentials are what the hub has for repositories.
+// credentials returns the hub's credentials and certificate authorities for repositories.
 func (r *Reconciler) credentials(ctx context.Context) (dependency.Credentials, error) {
 	return r.scopes.get(func() (dependency.Credentials, error) {
 		certificates, err := r.trust.read(ctx, dependency.CertificatesConfigMap)

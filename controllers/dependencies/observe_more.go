@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observeMore reads what a decision lacks.
+// observeMore reads the needed facts.
 func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need dependency.Need) error {
 	for _, each := range []struct {
 		need dependency.Need
@@ -41,7 +41,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 	return nil
 }
 
-// observeRequested reads the specs of the Applications that must have the works which carry a request, as the hub has them.
+// observeRequested reads the hub's specs of the Applications whose works carry a request.
 func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) error {
 	seen.Requested = nil
 	for _, w := range seen.Works {
@@ -55,8 +55,9 @@ func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) er
 	return nil
 }
 
-// observeBrought reads whether an older controller has sent the AppProject to the cluster: the works that Towline has taken over
-// remember that, and others that it sent have no label by which the cache selects.
+// observeBrought reads whether an older controller has sent the AppProject to the cluster. Works taken over by Towline
+// have an annotation with the AppProjects. Further works of the older controller lack the label by which the cache
+// selects.
 func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) error {
 	there := seen.ProjectThere(r.Options).String()
 	brings := func(w *workv1.ManifestWork) bool { return slices.Contains(work.BroughtProjects(w), there) }
@@ -75,11 +76,11 @@ func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) erro
 	return err
 }
 
-// olderPage is how many works are read at a time past the cache.
+// olderPage is the number of works in one page of a list past the cache.
 const olderPage = 100
 
-// anyOlder tells whether one of the works of ApplicationSets is like that which an older controller has sent to the cluster. Those
-// that Towline has taken over count as well: it may do so between the look into the cache and this one.
+// anyOlder reports whether a work of an ApplicationSet on the cluster matches. Works taken over by Towline count too,
+// because Towline may take over a work between the read of the cache and this read.
 func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (found bool, err error) {
 	fresh := func() *workv1.ManifestWorkList { return &workv1.ManifestWorkList{} }
 	err = fetch.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
@@ -93,7 +94,7 @@ func anyOlder(ctx context.Context, live client.Reader, cluster string, like func
 	return found, err
 }
 
-// observeNamed reads the objects that the Application names. The cache does not hold them.
+// observeNamed reads the objects named by the Application. The cache does not have the objects.
 func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error {
 	seen.Named = map[dependency.Reference]dependency.Object{}
 	for _, ref := range seen.Wanted() {
@@ -112,8 +113,8 @@ func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error 
 	return nil
 }
 
-// observeUnwatched reads the work past the cache, which does not show it: the cache is behind, or the cluster took the label
-// off. Nobody else has works of such a name.
+// observeUnwatched reads the work past the cache. The cache does not show the work: the cache is behind, or the cluster
+// has removed the label. Only Towline uses names of this form.
 func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (err error) {
 	if seen.Work, err = fetch.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
 		return err
@@ -121,9 +122,10 @@ func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (e
 	return seen.observeWorks(ctx)
 }
 
-// observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
-// same work as before. Of the Applications it reads the one that names objects: no credential goes as long as a work on the
-// cluster carries an Application that uses it, and these works are read; and an AppProject stays on its cluster.
+// observeLive reads all facts for a destructive plan again, past the cache. It returns false for a deleted or recreated
+// work. For an objects work, observeLive reads the Application too. For a credential, the works on the cluster are
+// enough: a credential stays while a work carries an Application with the credential. An AppProject stays on the
+// cluster.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	before := seen.Work.UID
 	seen.Live, seen.reader, seen.Known = true, r.Live, 0
@@ -145,9 +147,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	return true, r.observeLiveSecret(ctx, seen)
 }
 
-// observeLiveObjects reads the Application that names objects, its own work and its AppProject. All works of the cluster are
-// read only where the objects may be in use by Applications that were released: each Application has a work with objects, and
-// many may go at a time.
+// observeLiveObjects reads the Application behind the objects work, the Application's own work, and the AppProject. All
+// works of the cluster are read only if released Applications may use the objects. Each Application has a separate
+// objects work, and many may end at the same time.
 func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) (same bool, err error) {
 	own, known := dependency.OwnOf(seen.Key)
 	if len(seen.Users) > 0 {
@@ -171,7 +173,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 			u := &seen.Users[0]
 			sent := u.Sent()
 			if u.Own = w; u.Sent() != sent {
-				return false, nil // the cache is behind, and more depends on that than was read
+				return false, nil // the cache is behind, and further unread facts depend on the work
 			}
 		}
 	}
@@ -186,7 +188,8 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 	return true, r.observeProject(ctx, seen)
 }
 
-// observeLiveSecret reads whether the Secret may travel, and nothing that is secret.
+// observeLiveSecret reads the metadata of the Secret, to check whether the Secret may be sent. Secret data are not
+// read.
 func (r *Reconciler) observeLiveSecret(ctx context.Context, seen *observation) error {
 	live := &metav1.PartialObjectMetadataList{}
 	live.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
@@ -212,8 +215,9 @@ func (r *Reconciler) observeLiveSecret(ctx context.Context, seen *observation) e
 	return nil
 }
 
-// Released tells whether the dependencies of the Applications that a work carries will stay on the cluster without it, as its
-// agent has said. Propagation asks before it deletes the work of an Application that is being released.
+// Released reports whether the dependencies of the Applications in a work stay on the cluster without the work,
+// according to the work agent's reports. Propagation calls Released before it deletes the work of a released
+// Application.
 func (r *Reconciler) Released(ctx context.Context, w *workv1.ManifestWork) (bool, error) {
 	known, err := r.credentials(ctx)
 	if err != nil {

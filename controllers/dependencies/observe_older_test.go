@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// paging has works, which it lists by their labels and page by page. It remembers how many each page had.
+// paging has works, and lists them by label and page by page. paging remembers the size of each page.
 type paging struct {
 	client.Reader
 	works []workv1.ManifestWork
@@ -43,8 +43,9 @@ func (p *paging) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// TestBroughtIsReadOnce: the works of older controllers are read past the cache page by page, and once for each version of the work
-// of an AppProject that its cluster refuses. One that Towline takes over between the look into the cache and this one counts too.
+// TestBroughtIsReadOnce: the works of older controllers are read past the cache, page by page. For a refused work of an
+// AppProject, this happens once for each version. A work taken over between the read of the cache and the live read
+// counts too.
 func TestBroughtIsReadOnce(t *testing.T) {
 	const project = `{"project":"web","source":{"repoURL":"https://git.example.com/web.git"},"destination":{"namespace":"web"}}`
 	one := fixture.OlderWork(fixture.Application("one").ApplicationSet("web").Obj(), false)
@@ -80,7 +81,7 @@ func TestBroughtIsReadOnce(t *testing.T) {
 	refused.Generation = 1
 	asks(nil, false, olderPage, olderPage)
 	asks(refused, false, olderPage, olderPage)
-	refused.ResourceVersion = "8" // the agent has other words for it
+	refused.ResourceVersion = "8" // a new text from the agent about the refusal
 	asks(refused, false)
 	refused.Generation++
 	asks(refused, false, olderPage, olderPage)

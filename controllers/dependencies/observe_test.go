@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// apiServer has these works, Applications and Secrets, and a ManagedCluster of every name. It counts what it is asked.
+// apiServer has the given works, Application and Secrets, and a ManagedCluster of every name. The lists are counted.
 type apiServer struct {
 	works   []*workv1.ManifestWork
 	app     *argocd.Application
@@ -72,8 +72,9 @@ func workWith(key types.NamespacedName, uid string) *workv1.ManifestWork {
 	return w
 }
 
-// TestWhatIsDeletedIsReadAgain: a cache that is behind takes nothing off a cluster. Only where released Applications may use
-// it, all works of the cluster are read for objects: many may go at a time.
+// TestWhatIsDeletedIsReadAgain: an outdated cache removes nothing from a cluster. For an objects work, all works of the
+// cluster are read only if released Applications may use the objects, because many objects works may end at the same
+// time.
 func TestWhatIsDeletedIsReadAgain(t *testing.T) {
 	app := fixture.Application("web").Spec(`{"project":"web","source":{"repoURL":"https://git.example.com/web.git"}}`).
 		Annotation(apis.AnnotationWith, "secret/db").Obj()
@@ -144,7 +145,7 @@ func TestWhatIsDeletedIsReadAgain(t *testing.T) {
 			if tc.cached != nil {
 				tc.cached(seen)
 			}
-			if len(dependency.ReleasedTo(tc.work)) > 0 { // by the cache the released Application has a work again
+			if len(dependency.ReleasedTo(tc.work)) > 0 { // in the cache, the released Application has a work again
 				sent, err := work.Render(fixture.Application("other").Obj(), work.Requests{})
 				if err != nil {
 					t.Fatal(err)
@@ -172,7 +173,8 @@ func TestWhatIsDeletedIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestTheHubIsKnownByItsName: also while its ManagedCluster is missing. What a work laid over its originals must stay then.
+// TestTheHubIsKnownByItsName: the hub is recognized by the name while the ManagedCluster is missing. Objects laid over
+// the hub's originals by a work must then stay.
 func TestTheHubIsKnownByItsName(t *testing.T) {
 	for name, hub := range map[string]bool{"local-cluster": true, "cluster1": false} {
 		seen := &observation{reader: noCluster{&apiServer{}}}

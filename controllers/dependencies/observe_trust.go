@@ -11,7 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// read is a ConfigMap; nil for none. It is the cache's own. Before the cache is full, read waits.
+// read returns a ConfigMap from the cache; nil for none. The object belongs to the cache. read waits until the cache is
+// filled.
 func (t *trust) read(ctx context.Context, name string) (*corev1.ConfigMap, error) {
 	one := t.caches[name]
 	if !one.WaitForCacheSync(ctx) {

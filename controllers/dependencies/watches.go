@@ -30,12 +30,12 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// SetupWithManager registers the controller. concurrency is how many dependencies are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of dependencies that are reconciled in parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := index.AddDependencies(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	// Applications and works ask for Secrets as soon as they are told of, which may be before the watch of those has begun.
+	// The first events of Applications and works need Secrets, possibly before the watch of Secrets has begun.
 	err := leaderless.Hold(mgr.GetCache(),
 		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
 	if err != nil {
@@ -65,21 +65,22 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// WatchSets lets ApplicationSets pause what travels beside their Applications; see propagation.Reconciler.
+// WatchSets watches ApplicationSets, because an ApplicationSet can pause the dependencies of Applications; see
+// propagation.Reconciler.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, func(ctx context.Context, set client.Object) []reconcile.Request {
 		return r.ofApplications(ctx, index.BySet, client.ObjectKeyFromObject(set).String())
 	})
 }
 
-// applicationChanged lets through what is decided by.
+// applicationChanged selects updates of the fields in use by decisions.
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !dependency.SameApplication(e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application))
 	}}
 }
 
-// workChanged lets through the making, the end and the editing of a work, and for a dependency what its cluster says of it.
+// workChanged selects the creation, the deletion and the edits of a work, and for a dependency the cluster's report.
 func workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !dependency.SameWork(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
@@ -96,7 +97,7 @@ func projectChanged() predicate.Predicate {
 
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, // the works of a cluster that comes wake theirs
+		CreateFunc: func(event.CreateEvent) bool { return false }, // each work of a new cluster queues dependencies
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 			const key = apis.AnnotationArgoCDNamespace
@@ -106,7 +107,7 @@ func clusterChanged() predicate.Predicate {
 	}
 }
 
-// ofApplication are the works that an Application may need, or may have needed: none for most.
+// ofApplication returns the works that an Application needs or has needed: none for most Applications.
 func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
 	app := obj.(*argocd.Application)
 	keys, err := r.neededBy(ctx, app)
@@ -115,12 +116,12 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
 	if dependency.Alone(app, keys, r.Options.ClusterNamespace) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
-		return nil // a work that the cache does not show yet wakes the controller when the work arrives
+		return nil // a work outside the cache queues the dependency when the work arrives in the cache
 	}
 	return wake.Requests(keys)
 }
 
-// neededBy are the works that an Application may need.
+// neededBy returns the works that an Application may need.
 func (r *Reconciler) neededBy(ctx context.Context, app *argocd.Application) ([]types.NamespacedName, error) {
 	if app.Cluster() == "" {
 		return nil, nil
@@ -137,9 +138,9 @@ func (r *Reconciler) neededBy(ctx context.Context, app *argocd.Application) ([]t
 	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == namespace && !slices.Contains(there, key) }), nil
 }
 
-// ofWork are, for a dependency, itself and the objects works of those who use it, which say how it is; for an
-// Application's work, those of the dependencies on its cluster that what it carries uses, and those that its Application
-// needs now.
+// ofWork returns the works to reconcile after a change of a work. For a dependency, the result is the work and the
+// objects works of the users, because an objects work reports about all dependencies. For an Application's work, the
+// result is the dependencies in use on the cluster, and the dependencies now needed by the Application.
 func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
 	kind, ours := dependency.KindOf(w.Name)
@@ -161,8 +162,8 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	return wake.Requests(keys)
 }
 
-// usedBy are the dependencies on a cluster that an Application's work has to do with. While it carries a request, that may
-// be all of them.
+// usedBy returns the dependencies on a cluster for an Application's work: all dependencies while the work carries a
+// request.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
 	there := dependenciesOn(ctx, r.Client, w.Namespace)
 	if len(there) == 0 {
@@ -184,12 +185,12 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 	return slices.DeleteFunc(there, func(key types.NamespacedName) bool { return !slices.Contains(used, key) })
 }
 
-// ofProject are the works of an AppProject on all clusters with Applications of it, and for what it permits of objects
-// those of its Applications.
+// ofProject returns the works of an AppProject on all clusters with Applications of the project. The result includes
+// the objects works of Applications, because an AppProject permits objects.
 func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
 	apps := index.Applications(ctx, r.Client, index.ByProject, obj.GetName())
 	project := obj.(*argocd.AppProject)
-	told := dependency.LargeProject(project) || len(dependency.SignatureKeys(project)) > 0 // they say so
+	told := dependency.LargeProject(project) || len(dependency.SignatureKeys(project)) > 0 // the objects works show a problem of the AppProject
 	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app *argocd.Application) bool {
 		return app.Annotations[apis.AnnotationWith] == "" && !told
 	}))
@@ -202,12 +203,12 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 	return wake.Requests(keys)
 }
 
-// ofCluster are all dependencies of a cluster, and those that its Applications may need.
+// ofCluster returns all dependencies on a cluster, and the dependencies possibly needed by Applications of the cluster.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	return append(wake.Requests(dependenciesOn(ctx, r.Client, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
 }
 
-// ofApplications are the works that the Applications may need that an index has for a value.
+// ofApplications returns the possibly needed works of all Applications with the given index value.
 func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []reconcile.Request {
 	var out []reconcile.Request
 	for _, app := range index.Applications(ctx, r.Client, name, value) {
@@ -216,7 +217,7 @@ func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []r
 	return out
 }
 
-// everything are all dependencies.
+// everything returns all dependencies.
 func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
 	list := &workv1.ManifestWorkList{}
 	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -231,7 +232,7 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 	return wake.Requests(keys)
 }
 
-// dependenciesOn are the works of a cluster that carry dependencies.
+// dependenciesOn returns the works with dependencies on a cluster.
 func dependenciesOn(ctx context.Context, from client.Reader, cluster string) []types.NamespacedName {
 	return index.Works(ctx, from, index.ByDependencies, cluster)
 }

@@ -32,8 +32,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// secretHandler wakes what depends on a Secret of the hub's Argo CD. A rotation, which changes nothing but the
-// credential, wakes the works that carry it and nothing else.
+// secretHandler queues the works after a change of a Secret of the hub's Argo CD. A rotation changes only the
+// credential, and queues only the works with the Secret.
 func (r *Reconciler) secretHandler() handler.Funcs {
 	enqueue := func(q queue, all []reconcile.Request) {
 		for _, request := range all {
@@ -54,8 +54,8 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 	}
 }
 
-// ofSecret are the works that a Secret of the hub's Argo CD may have to do with: those that carry it, and those of all
-// credentials that Applications of its host may use.
+// ofSecret returns the works for a Secret of the hub's Argo CD: the works with the Secret, and the works of all
+// credentials that Applications of the same host may use.
 func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcile.Request {
 	s := obj.(*corev1.Secret)
 	r.scopes.forget()
@@ -75,10 +75,10 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	for _, app := range index.Applications(ctx, r.Client, index.ByRepository, value) {
 		spec := dependency.ReadSpec(app)
 		keys = append(keys, known.Keys(app.Cluster(), spec)...)
-		if dependency.LargeSecret(s) { // it says so
+		if dependency.LargeSecret(s) { // the objects works show a large Secret
 			keys = append(keys, objectsKeys([]*argocd.Application{app})...)
 		}
-		for _, other := range known { // one that was the best may have become second, or the other way round
+		for _, other := range known { // the best credential may have changed
 			if other.Prefix == scope.Prefix && slices.ContainsFunc(spec.Repositories, other.Covers) {
 				keys = append(keys, dependency.CredentialKey(app.Cluster(), other.Secret))
 			}
@@ -87,22 +87,22 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	return wake.Requests(keys)
 }
 
-// worksOf are the works that carry the credential of a hub Secret. They have the same name on all clusters.
+// worksOf returns the works with the credential of a hub Secret. The works have the same name on all clusters.
 func worksOf(ctx context.Context, from client.Reader, secret string) []types.NamespacedName {
 	return index.Works(ctx, from, index.ByCredential, dependency.CredentialKey("", secret).Name)
 }
 
-// RepositorySecrets selects the Secrets of repositories, and of their templates, among those of an Argo CD.
+// RepositorySecrets selects the Secrets of an Argo CD for repositories and for credential templates.
 func RepositorySecrets() labels.Selector {
 	of, err := labels.NewRequirement(apis.LabelSecretType, selection.In, []string{apis.SecretTypeRepository, apis.SecretTypeRepoCreds})
 	if err != nil {
-		panic(err) // all of it is constant
+		panic(err) // the arguments are constants
 	}
 	return labels.NewSelector().Add(*of)
 }
 
-// watchObjects wakes the works of Applications that name an object, whenever it changes. A cache of its own holds the
-// marks of all Secrets and ConfigMaps of the hub, and nothing else of them: the shared one holds Argo CD's alone.
+// watchObjects queues the works of Applications after a change of a named object. A separate cache holds only the marks
+// of all Secrets and ConfigMaps on the hub, because the shared cache has only the Secrets of Argo CD.
 func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	objects, err := cache.New(mgr.GetConfig(), cache.Options{
 		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), DefaultTransform: marksOnly,
@@ -129,11 +129,12 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	return nil
 }
 
-// maxMark is how many bytes are held of the annotation that tells whether an object may travel: true and false have fewer.
+// maxMark is the number of cached bytes of the annotation for the delivery of an object. The values true and false are
+// shorter.
 const maxMark = 16
 
-// marksOnly leaves of an object what tells it from others and whether it may travel. Clusters can have rights to write some
-// of a kind into their namespaces on the hub.
+// marksOnly reduces an object to its identity and the mark. A cluster may have the right to write Secrets or ConfigMaps
+// into a namespace on the hub.
 func marksOnly(obj any) (any, error) {
 	o, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -147,7 +148,7 @@ func marksOnly(obj any) (any, error) {
 	return out, nil
 }
 
-// namedBy are the objects that an Application names.
+// namedBy returns the objects named by an Application.
 func namedBy(obj client.Object) []string {
 	refs, err := dependency.References(obj.GetAnnotations()[apis.AnnotationWith])
 	if err != nil {
@@ -160,7 +161,7 @@ func namedBy(obj client.Object) []string {
 	return out
 }
 
-// objectsKeys are the works of what these Applications name.
+// objectsKeys returns the objects works of the given Applications.
 func objectsKeys(apps []*argocd.Application) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, app := range apps {
@@ -171,12 +172,12 @@ func objectsKeys(apps []*argocd.Application) []types.NamespacedName {
 	return keys
 }
 
-// objectOf is the metadata of a Secret or ConfigMap that is watched.
+// objectOf returns the metadata object for a watch of Secrets or ConfigMaps.
 func objectOf(kind dependency.ObjectKind) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: string(kind)}}
 }
 
-// reference is how an Application of its namespace names an object.
+// reference returns the index value for an object, as named by an Application in the same namespace.
 func reference(obj client.Object, kind dependency.ObjectKind) string {
 	return obj.GetNamespace() + "/" + strings.ToLower(string(kind)) + "/" + obj.GetName()
 }

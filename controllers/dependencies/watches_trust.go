@@ -24,14 +24,14 @@ import (
 
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-tls-certs-cm;argocd-gpg-keys-cm,verbs=list;watch
 
-// trust reads the ConfigMaps of the hub's Argo CD with what it trusts. Each has a cache of its own: a cache selects one name, and Towline
-// has no right to read the others of the namespace.
+// trust reads the ConfigMaps with the trusted certificates and keys of the hub's Argo CD. Each ConfigMap has a separate
+// cache: a cache selects one name, and Towline has no right to read further ConfigMaps of the namespace.
 type trust struct {
 	namespace string
 	caches    map[string]cache.Cache
 }
 
-// newTrust makes the caches, and lets a manager fill them on every replica.
+// newTrust creates the caches, and adds them to the manager, to be filled on every replica.
 func newTrust(mgr ctrl.Manager, namespace string) (*trust, error) {
 	out := &trust{namespace: namespace, caches: map[string]cache.Cache{}}
 	for _, name := range []string{dependency.CertificatesConfigMap, dependency.KeysConfigMap} {
@@ -59,7 +59,7 @@ func named(namespace, name string) fields.Selector {
 		fields.OneTermEqualSelector("metadata.namespace", namespace), fields.OneTermEqualSelector("metadata.name", name))
 }
 
-// watch is a source of works to look at after a change of a ConfigMap.
+// watch returns a source of the works to reconcile after a change of a ConfigMap.
 func (t *trust) watch(name string, whom handler.MapFunc) source.Source {
 	return source.Kind(t.caches[name], client.Object(&corev1.ConfigMap{}), handler.EnqueueRequestsFromMapFunc(whom), trustChanged())
 }
@@ -70,7 +70,7 @@ func trustChanged() predicate.Predicate {
 	}}
 }
 
-// ofCertificates are the works with a certificate authority, present and needed.
+// ofCertificates returns the present and the needed works with a certificate authority.
 func (r *Reconciler) ofCertificates(ctx context.Context, _ client.Object) []reconcile.Request {
 	r.scopes.forget()
 	known, err := r.credentials(ctx)
@@ -90,7 +90,8 @@ func (r *Reconciler) ofCertificates(ctx context.Context, _ client.Object) []reco
 	})
 }
 
-// ofKeys are the works of the AppProjects with public keys, and the objects works of their Applications, which show a missing key.
+// ofKeys returns the works of the AppProjects with public keys, and the objects works of the Applications, because an
+// objects work shows a missing key.
 func (r *Reconciler) ofKeys(ctx context.Context, _ client.Object) []reconcile.Request {
 	projects := &argocd.AppProjectList{}
 	if err := r.List(ctx, projects, client.InNamespace(r.Options.ArgoCDNamespace), client.UnsafeDisableDeepCopy); err != nil {
