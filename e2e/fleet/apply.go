@@ -37,7 +37,8 @@ func decode(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// decodeFiles reads files, rendered as templates where values are given. OCM ships such templates.
+// decodeFiles reads the objects of files. With values, the files are rendered as templates, the form of OCM's
+// manifests.
 func decodeFiles(files []string, values any) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
@@ -72,7 +73,7 @@ func render(text []byte, values any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// applyObjects applies objects in their order. A namespaced object without a namespace goes to the given one.
+// applyObjects applies objects in their order. namespace is for namespaced objects without a namespace.
 func applyObjects(ctx context.Context, c client.Client, namespace string, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
 		if err := setNamespace(c, object, namespace); err != nil {
@@ -104,7 +105,7 @@ func installCRDs(ctx context.Context, c client.Client, files []string) error {
 		return err
 	}
 	for _, object := range objects {
-		// Created, not applied: some are so large that tracking their fields costs seconds.
+		// The CRDs are created and not applied, because for large CRDs the tracking of fields costs seconds.
 		if err := c.Create(ctx, object.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("creating CRD %s: %w", object.GetName(), err)
 		}
@@ -123,7 +124,7 @@ func established(c client.Client, name string) probe {
 	}, client.ObjectKey{Name: name}, "Established")
 }
 
-// conditionTrue is ready when an object has a condition with status True.
+// conditionTrue is ready when a condition of an object has status True.
 func conditionTrue(c client.Client, kind schema.GroupVersionKind, key client.ObjectKey, condition string) probe {
 	return func(ctx context.Context) error {
 		object := &unstructured.Unstructured{}
@@ -150,7 +151,7 @@ func readCondition(object *unstructured.Unstructured, kind string) (status, reas
 	return status, reason
 }
 
-// exists is ready when an object is there.
+// exists is ready when an object exists.
 func exists(c client.Client, kind schema.GroupVersionKind, key client.ObjectKey) probe {
 	return func(ctx context.Context) error {
 		object := &unstructured.Unstructured{}

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ArgoCDNamespace is where Argo CD runs, on the hub and on each cluster.
+// ArgoCDNamespace is the namespace of Argo CD, on the hub and on each cluster.
 const ArgoCDNamespace = "argocd"
 
-// argoObjects is what Argo CD's own manifests do not bring. The key signs argocd-server's sessions.
+// argoObjects are necessary objects that are not in Argo CD's own manifests. The key signs argocd-server's sessions.
 const argoObjects = `
 apiVersion: v1
 kind: Secret
@@ -42,7 +42,7 @@ func (p *plane) prepareArgoCD(ctx context.Context, components ...string) error {
 	return p.apply(ctx, ArgoCDNamespace, argoObjects)
 }
 
-// startRedis starts the plane's Redis once; it lives in this process.
+// startRedis starts the plane's Redis once. The Redis runs in this process.
 func (p *plane) startRedis() error {
 	address, err := p.addresses("redis")
 	if err != nil || p.redis != nil {
@@ -52,7 +52,7 @@ func (p *plane) startRedis() error {
 	return err
 }
 
-// address gives an address that has been taken before.
+// address returns the address for a purpose, or an empty string if no port is free.
 func (p *plane) address(purpose string) string {
 	addresses, err := p.addresses(purpose)
 	if err != nil {
@@ -61,7 +61,8 @@ func (p *plane) address(purpose string) string {
 	return addresses[0]
 }
 
-// startArgoHub runs the hub's part of Argo CD: ApplicationSets, the API, and the repo server both need.
+// startArgoHub runs the hub's part of Argo CD: the ApplicationSet controller, the API server, and the repo server for
+// both.
 func (p *plane) startArgoHub(ctx context.Context) error {
 	if err := errors.Join(p.startRedis(), p.writeArgoCertificates()); err != nil {
 		return err
@@ -84,16 +85,16 @@ func (p *plane) startArgoCluster(ctx context.Context) error {
 	return group.Wait()
 }
 
-// argoConfig is what the folder /app/config is to the pods of Argo CD.
+// argoConfig returns the folder in place of /app/config in the pods of Argo CD.
 func (p *plane) argoConfig() string { return filepath.Join(p.paths.data(p.name), "argocd-config") }
 
-// argoFile is a file in that folder.
+// argoFile returns the path of a file in the subfolder reposerver of argoConfig.
 func (p *plane) argoFile(name string) string {
 	return filepath.Join(p.argoConfig(), "reposerver", filepath.FromSlash(name))
 }
 
-// writeArgoCertificates writes what the Secrets argocd-repo-server-tls and argocd-repo-server-mtls are for: the repo
-// server's certificate, and the one that its clients show.
+// writeArgoCertificates writes the files of the Secrets argocd-repo-server-tls and argocd-repo-server-mtls: the repo
+// server's certificate, and the certificate of its clients.
 func (p *plane) writeArgoCertificates() error {
 	if !p.argo.mutualTLS {
 		return nil
@@ -118,7 +119,7 @@ func (p *plane) writeArgoCertificates() error {
 	return nil
 }
 
-// repoServerSecurity is what the repo server asks of its clients.
+// repoServerSecurity returns the repo server's argument about its clients' certificates.
 func (p *plane) repoServerSecurity() string {
 	if p.argo.mutualTLS {
 		return "--client-ca-path=" + p.argoFile("mtls/client-ca.crt")
@@ -126,7 +127,7 @@ func (p *plane) repoServerSecurity() string {
 	return "--disable-tls"
 }
 
-// repoServerAccess is how a client meets that.
+// repoServerAccess returns the arguments by which a client connects to the repo server.
 func (p *plane) repoServerAccess() []string {
 	if p.argo.mutualTLS {
 		return []string{
@@ -157,7 +158,7 @@ func (p *plane) startApplicationController(ctx context.Context) error {
 		httpProbe("http://"+metrics[0]+"/healthz"), append(p.repoServerAccess(),
 			"--namespace="+ArgoCDNamespace, "--redis="+p.address("redis"), "--metrics-port="+portOf(metrics[0]),
 			"--repo-server="+metrics[1],
-			// The hydrator is an Argo CD's choice. It does nothing for an Application that does not ask for it.
+			// The hydrator is optional in Argo CD. It has no effect on Applications without spec.sourceHydrator.
 			"--hydrator-enabled", "--commit-server="+metrics[2])...)
 }
 
@@ -166,7 +167,7 @@ func (p *plane) startApplicationSetController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Its probe address has no checks behind it.
+	// The controller's probe address has no checks.
 	return p.startArgo(ctx, "argocd-applicationset-controller", "argocd-applicationset-controller",
 		httpProbe("http://"+addresses[0]+"/metrics"), append(p.repoServerAccess(),
 			"--namespace="+ArgoCDNamespace, "--enable-progressive-syncs",
@@ -186,10 +187,11 @@ func (p *plane) startArgoServer(ctx context.Context) error {
 			"--repo-server="+addresses[2])...)
 }
 
-// certificatesFolder is the folder of a plane that the ConfigMap argocd-tls-certs-cm is mounted into.
+// certificatesFolder is the folder of a plane for the mounted ConfigMap argocd-tls-certs-cm.
 const certificatesFolder = "argocd-tls"
 
-// MountCertificates does for the cluster's Argo CD what the kubelet does with the ConfigMap argocd-tls-certs-cm: each entry is a file.
+// MountCertificates writes a file for each entry of the ConfigMap argocd-tls-certs-cm, as the kubelet does for the
+// cluster's Argo CD.
 func (c *Cluster) MountCertificates(entries map[string]string) error {
 	folder := filepath.Join(c.fleet.paths.data(c.name), certificatesFolder)
 	there, err := os.ReadDir(folder)
@@ -207,7 +209,8 @@ func (c *Cluster) MountCertificates(entries map[string]string) error {
 	return err
 }
 
-// startArgo runs one of Argo CD's programs with its ServiceAccount's rights, or with no cluster at all.
+// startArgo runs a program of Argo CD with the rights of its ServiceAccount, or without a kubeconfig if account is
+// empty.
 func (p *plane) startArgo(ctx context.Context, name, account string, ready probe, args ...string) error {
 	empty, err := p.dir("empty")
 	if err != nil {
@@ -220,14 +223,14 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 	program := p.programs.of(p.argo.set, name)
 	folder := filepath.Dir(program)
 	env, err := p.environment(name,
-		// The repo server has its own version answer Git's questions for passwords.
+		// The repo server needs the program of its own version to answer Git's requests for passwords.
 		"PATH="+strings.Join([]string{folder, filepath.Join(folder, scriptsFolder), p.paths.bin(), os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"ARGOCD_APP_CONF_PATH="+p.argoConfig(),
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
 		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+certificates, "ARGOCD_SSH_DATA_PATH="+empty,
-		// Repo servers of one machine would take each other's questions for passwords. The path of a socket has to be
-		// short, and a fleet's folder may be anywhere.
+		// Repo servers on the same machine would receive each other's requests for passwords. The path of a socket must
+		// be short, and a fleet's folder may have a long path.
 		"ARGOCD_ASK_PASS_SOCK="+filepath.Join(os.TempDir(), "towline-ask-pass-"+portOf(p.address("repo-server"))+".sock"),
 	)
 	if err != nil {

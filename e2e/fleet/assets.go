@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Assets builds what a test of a controller needs, and gives the folder for KUBEBUILDER_ASSETS: etcd,
-// kube-apiserver and kubectl, with a folder crds that holds the CRDs of Argo CD and OCM.
+// Assets builds the programs for tests of controllers, and returns the folder for KUBEBUILDER_ASSETS: etcd,
+// kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM.
 func (b *Builder) Assets(ctx context.Context) (string, error) {
-	// Only the manifests of these two: their programs are not needed, and take minutes to build.
+	// Only the manifests of OCM and Argo CD are needed. Their programs take minutes to build.
 	ocm, argo := ocmSet, argoCDOf("2.14").set
 	ocm.programs, argo.programs, argo.links = nil, nil, nil
 	programs, err := b.build(ctx, etcdSet, controlPlaneSet, ocm, argo)
 	if err != nil {
 		return "", err
 	}
-	// One folder per combination of versions: a folder in use is never changed.
+	// Each combination of versions has its own folder, because a folder in use must not change.
 	var keys []string
 	for _, set := range []string{"etcd", "kubernetes", "ocm", "argocd"} {
 		folder := filepath.Base(programs.folders[set])

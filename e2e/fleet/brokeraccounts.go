@@ -11,17 +11,19 @@ import (
 	"strings"
 )
 
-// brokerAccounts is the listener of the broker at which every cluster has an account of its own.
+// brokerAccounts is the name of the broker's listener with a separate account for every cluster.
 const brokerAccounts = "mosquitto-accounts"
 
-// brokerRules are the rules of docs/maestro.md: an account reads and writes the topics of its own cluster, and %u is the account's name.
+// brokerRules are the rules of docs/maestro.md: an account reads and writes the topics of its own cluster. %u is the
+// account's name.
 const brokerRules = "pattern read sources/" + MaestroSource + "/consumers/%u/sourceevents\n" +
 	"pattern write sources/" + MaestroSource + "/consumers/%u/agentevents\n"
 
-// BrokerPassword is the password of a cluster's account.
+// BrokerPassword returns the password of a cluster's account.
 func BrokerPassword(cluster string) string { return "of " + cluster }
 
-// accountsListener is the part of mosquitto's configuration for clusters with accounts. The fleet's own agents use the other listener.
+// accountsListener returns the part of mosquitto's configuration for clusters with accounts. The fleet's own agents use
+// the listener without accounts.
 func (p *plane) accountsListener(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -44,7 +46,7 @@ func (p *plane) accountsListener(address string) (string, error) {
 		port, host, passwords, rules), err
 }
 
-// brokerAccount is a line of mosquitto's password file, as mosquitto_passwd writes it.
+// brokerAccount returns a line of mosquitto's password file, in the form of mosquitto_passwd.
 func brokerAccount(name, password string) (string, error) {
 	const iterations = 101
 	salt := make([]byte, 12)
@@ -54,7 +56,7 @@ func brokerAccount(name, password string) (string, error) {
 	return fmt.Sprintf("%s:$7$%d$%s$%s\n", name, iterations, encode(salt), encode(hash)), err
 }
 
-// BrokerAccounts is where clusters reach the broker with their own accounts.
+// BrokerAccounts returns the address at which clusters reach the broker with their accounts.
 func (h *Hub) BrokerAccounts(ctx context.Context) (string, error) {
 	status, err := h.fleet.Status(ctx)
 	return status.BrokerAccounts, err

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestBrokerRules asks a real mosquitto what the account of a cluster may publish.
+// TestBrokerRules checks with a real mosquitto which topics the account of a cluster may publish.
 func TestBrokerRules(t *testing.T) {
 	if os.Getenv("TOWLINE_MAESTRO_TEST") == "" {
 		t.Skip("set TOWLINE_MAESTRO_TEST=1 where mosquitto is installed")
@@ -37,7 +37,7 @@ func TestBrokerRules(t *testing.T) {
 	if err := broker.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = broker.Wait() }) // the end of the test's context ends it
+	t.Cleanup(func() { _ = broker.Wait() }) // the end of the test's context ends the broker
 	awaitPort(t, address)
 	publish := func(password, topic string) (byte, error) {
 		return PublishMQTT(t.Context(), address, "cluster1", password, "sources/"+MaestroSource+"/consumers/"+topic, "text/plain", []byte("any"))

@@ -24,9 +24,9 @@ type Builder struct {
 	CacheDir, SourceDir string
 	// ArgoCD are the versions of Argo CD to build. Default: all.
 	ArgoCD []string
-	// Transport is as in Options: Maestro is built for a fleet that has it.
+	// Transport is as in Options: Maestro is built only for a fleet with Maestro.
 	Transport string
-	// Progress receives a line when a program is built. Default: nothing is printed.
+	// Progress receives a line when a program is built. By default, no lines are printed.
 	Progress io.Writer
 }
 
@@ -36,18 +36,19 @@ type Programs struct {
 	paths   map[string]string // by program
 }
 
-// Path is the file of a program. Of Argo CD, whose versions have programs of the same names, it is one of them.
+// Path returns the path of a program. The versions of Argo CD have programs with the same names: for these names, Path
+// returns one of the versions.
 func (p *Programs) Path(name string) string { return p.paths[name] }
 
-// of is the file of a program of a set.
+// of returns the path of a program of a set.
 func (p *Programs) of(set programSet, name string) string {
 	return filepath.Join(p.folders[set.name], name)
 }
 
-// Names lists the programs.
+// Names returns the names of the programs.
 func (p *Programs) Names() []string { return sortedKeys(p.paths) }
 
-// Manifests lists the files that a set's modules brought, in one of its folders.
+// Manifests returns the files of a set's modules in a folder of the set. It is an error if the folder has no files.
 func (p *Programs) Manifests(set, folder string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(p.folders[set], folder, "*.yaml"))
 	if err == nil && len(files) == 0 {
@@ -56,7 +57,7 @@ func (p *Programs) Manifests(set, folder string) ([]string, error) {
 	return files, err
 }
 
-// Build builds what is missing of every program.
+// Build builds the missing programs, and returns all programs.
 func (b *Builder) Build(ctx context.Context) (*Programs, error) {
 	versions := b.ArgoCD
 	if versions == nil {
@@ -134,8 +135,8 @@ func defaultCacheDir() (string, error) {
 	return filepath.Join(dir, "towline"), nil
 }
 
-// buildSet gives the folder of a set. Its name holds a hash of all that goes into the programs, so
-// whatever is found in it is right, in every checkout.
+// buildSet returns the folder of a set, and builds its missing programs. The folder's name has a hash of all inputs of
+// the programs. The files of an existing folder are therefore valid in every checkout.
 func (b *Builder) buildSet(ctx context.Context, set programSet, done *int, total int) (string, error) {
 	source := filepath.Join(b.SourceDir, set.name)
 	key, err := setKey(source, set)
@@ -169,7 +170,7 @@ func (b *Builder) buildSet(ctx context.Context, set programSet, done *int, total
 	return folder, b.copyManifests(ctx, source, folder, set)
 }
 
-// complete says whether nothing is missing in a set's folder.
+// complete returns whether a set's folder has all files.
 func (s programSet) complete(folder string) bool {
 	names := append([]string{}, s.links...)
 	for _, prog := range s.programs {
@@ -211,7 +212,7 @@ func (b *Builder) compile(ctx context.Context, source, folder string, prog progr
 	return os.Rename(part, target)
 }
 
-// goCommand runs the go tool inside one of the programs' modules.
+// goCommand runs the go tool inside a module of the programs.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -219,7 +220,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = dir
-	// The checksum database does not answer for a commit that OCM's graph names.
+	// The checksum database does not know a commit in OCM's module graph.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GONOSUMDB="+unlisted(os.Getenv("GONOSUMDB")))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -230,8 +231,8 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return strings.TrimSpace(string(out)), nil
 }
 
-// setKey hashes what determines a set's programs: versions, sums, the compiler, sources of the
-// set's own, and the list itself.
+// setKey returns a hash of all inputs of a set's programs: versions, sums, the compiler, the set's own sources, and the
+// list of the manifests.
 func setKey(source string, set programSet) (string, error) {
 	hash := sha256.New()
 	for _, name := range append([]string{"go.mod", "go.sum"}, set.sources...) {
@@ -246,7 +247,8 @@ func setKey(source string, set programSet) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:12], nil
 }
 
-// unlisted are the modules that the checksum database is not asked for: those of the user, and one that it does not know.
+// unlisted returns the modules for which the checksum database is not used: the user's list, and a module unknown to
+// the database.
 func unlisted(users string) string {
 	const ours = "sigs.k8s.io/about-api"
 	if users == "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// tinyModule is a set of one program that needs nothing from the network.
+// tinyModule returns a set with a single program that builds without the network.
 func tinyModule(t *testing.T) (source string, set programSet) {
 	t.Helper()
 	source = t.TempDir()
@@ -154,7 +154,7 @@ func TestEveryProgramIsATool(t *testing.T) {
 	}
 }
 
-// TestUnlisted: what the user says of the checksum database stays.
+// TestUnlisted checks that the user's GONOSUMDB stays.
 func TestUnlisted(t *testing.T) {
 	for users, want := range map[string]string{"": "sigs.k8s.io/about-api", "example.com/*": "example.com/*,sigs.k8s.io/about-api"} {
 		if got := unlisted(users); got != want {

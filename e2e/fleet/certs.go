@@ -19,15 +19,15 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// An authority signs the certificates of one control plane. Each control plane has its own, so that nobody's
-// certificate for one opens another.
+// An authority signs the certificates of a control plane. Each control plane has a separate authority, so a certificate
+// for a control plane is not valid on another control plane.
 type authority struct {
 	cert    *x509.Certificate
 	certPEM []byte
 	key     crypto.Signer
 }
 
-// identity is whom a certificate speaks for; a server's has no user.
+// identity is the subject of a certificate. A server's certificate has no user.
 type identity struct {
 	user   string
 	groups []string
@@ -39,7 +39,8 @@ type keyPair struct {
 	cert, key []byte
 }
 
-// write puts them into a folder: the certificate last, for who looks whether it is there.
+// write writes the pair into a folder. The certificate is written last, because readers check whether the certificate
+// exists.
 func (p keyPair) write(dir, name string) error {
 	if err := os.WriteFile(filepath.Join(dir, name+".key"), p.key, 0o600); err != nil {
 		return err
@@ -47,10 +48,10 @@ func (p keyPair) write(dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".crt"), p.cert, 0o600)
 }
 
-// Longer than any fleet lives, so that no agent starts to rotate its certificate.
+// certificateLife is longer than the life of any fleet. No agent starts to rotate its certificate.
 const certificateLife = 10 * 365 * 24 * time.Hour
 
-// openAuthority loads the authority kept in dir, or makes one and keeps it there.
+// openAuthority loads the authority in dir. If dir has no authority, it makes and stores an authority.
 func openAuthority(dir, name string) (*authority, error) {
 	ca, err := loadAuthority(dir)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -129,8 +130,8 @@ func (a *authority) issue(id identity) (keyPair, error) {
 	return keyPair{cert: encodeCert(der), key: keyPEM}, err
 }
 
-// WriteCertificates makes an authority, and has it sign a certificate of a server on this machine and one of a user. They are in the folder
-// as ca.crt, server.crt and client.crt, with the keys server.key and client.key.
+// WriteCertificates makes an authority in a folder, with a server certificate for this machine and a client certificate
+// for a user. The files are ca.crt, server.crt and client.crt, and the keys server.key and client.key.
 func WriteCertificates(dir, user string, groups ...string) error {
 	ca, err := openAuthority(dir, "an authority of a test")
 	if err != nil {
@@ -153,7 +154,7 @@ func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P25
 func encodeCert(der []byte) []byte {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil // it was made a moment ago
+		return nil // impossible for a new certificate
 	}
 	data, _ := certutil.EncodeCertificates(cert)
 	return data

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// claim makes this process the only one that runs a fleet in the state directory, and clears away what an
-// earlier one left behind.
+// claim makes this process the only process that runs a fleet in the state directory, and removes the leftovers of an
+// earlier fleet.
 func claim(dirs paths, say func(string, ...any)) (unlock func(), err error) {
 	if err := checkStateDir(dirs); err != nil {
 		return nil, err
@@ -27,8 +27,8 @@ func claim(dirs paths, say func(string, ...any)) (unlock func(), err error) {
 	return unlock, dirs.create()
 }
 
-// checkStateDir makes the state directory, and refuses a folder that holds something else: data would be
-// removed from it.
+// checkStateDir makes the state directory. It refuses a folder with other content, because a fleet removes data from
+// its folder.
 func checkStateDir(dirs paths) error {
 	if err := os.MkdirAll(dirs.root, 0o755); err != nil {
 		return fmt.Errorf("state directory: %w", err)
@@ -52,7 +52,7 @@ func alreadyRunning(dirs paths) error {
 		"`fleet down`, or give another --dir", dirs.root, status.Supervisor.PID, status.Started.Format(time.DateTime))
 }
 
-// clearLeftovers ends what a killed fleet left running and removes its data: a fleet starts from nothing.
+// clearLeftovers ends the remaining processes of a killed fleet and removes its data: a fleet starts empty.
 func clearLeftovers(dirs paths, say func(string, ...any)) error {
 	status, err := readState(dirs)
 	if errors.Is(err, os.ErrNotExist) {
@@ -83,8 +83,7 @@ func (s Status) allProcesses() []ProcessStatus {
 	return all
 }
 
-// removeState removes what a fleet wrote. Its logs stay, for whoever wants to know what happened, until the
-// next start.
+// removeState removes the files of a fleet. Without logs, the logs stay for a later look until the next start.
 func removeState(dirs paths, logs bool) error {
 	var errs []error
 	for _, dir := range dirs.leftovers() {

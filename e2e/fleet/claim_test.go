@@ -74,7 +74,7 @@ func TestLeftoversOfAKilledFleetAreCleared(t *testing.T) {
 	unlock()
 	mine, ended := bystander(t)
 	other, _ := bystander(t)
-	// The state file names a number that somebody else's process has by now.
+	// The state file has the pid of a newer process.
 	reused := ProcessRef{PID: other.PID, Born: "1"}
 	status := Status{Planes: []PlaneStatus{{Processes: []ProcessStatus{{ProcessRef: mine}, {ProcessRef: reused}}}}}
 	if err := writeState(dirs, status); err != nil {

@@ -20,7 +20,7 @@ const clusterNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management-agent-addon}}
 `
 
-// startCluster brings up a managed cluster, and joins it to the hub as soon as that is there.
+// startCluster starts a managed cluster, and joins the cluster as soon as the hub is ready.
 func (p *plane) startCluster(ctx context.Context, hubReady <-chan struct{}) error {
 	if err := p.startControlPlane(ctx); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (p *plane) prepareCluster(ctx context.Context) error {
 	return p.prepareAgents(ctx)
 }
 
-// ofClusters are those of OCM's CRDs that belong to managed clusters.
+// ofClusters returns whether a file has a CRD of OCM for managed clusters.
 func ofClusters(file string) bool {
 	return strings.Contains(file, "appliedmanifestworks") || strings.Contains(file, "clusterclaims")
 }
@@ -82,12 +82,12 @@ func (p *plane) startClusterControllers(ctx context.Context) error {
 		"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
 		"deployment-controller", "replicaset-controller", "statefulset-controller", "daemonset-controller",
 		"job-controller", "endpointslice-controller",
-		// The rights of the work agent are a sum of labelled ClusterRoles.
+		// The work agent's rights are the sum of labelled ClusterRoles.
 		"clusterrole-aggregation-controller",
 	)
 }
 
-// startNode runs KWOK, which plays the kubelet, and gives it a Node to play on.
+// startNode runs KWOK, which plays the kubelet, and makes a Node.
 func (p *plane) startNode(ctx context.Context) error {
 	address, err := p.addresses("kwok")
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *plane) createNode(ctx context.Context) error {
 	return nil
 }
 
-// rebuild replaces a cluster by an empty one of the same name, at the same address.
+// rebuild replaces a cluster by an empty cluster of the same name, at the same address.
 func (p *plane) rebuild(ctx context.Context) error {
 	if p.guest {
 		return fmt.Errorf("%s is the hub of another fleet, which alone can rebuild it", p.name)

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// A Command is a program that is run beside the fleet, such as Towline.
+// A Command is a program that runs beside the fleet, for example Towline.
 type Command struct {
-	// Name is that of its log, <name>.log, and must be the only one of that name.
+	// Name is the unique name of the program. Its log is <name>.log.
 	Name string
-	// Path is the program.
+	// Path is the path of the program.
 	Path string
-	// Args are its arguments, Env is added to the environment of this process, Dir is where it runs.
+	// Args are the arguments, Env is added to the environment of this process, and Dir is the working directory.
 	Args, Env []string
 	Dir       string
-	// Ready is asked until it answers nil; without it the program is ready when it has started.
+	// Ready is called until it returns nil. Without Ready, the program is ready when it has started.
 	Ready func(ctx context.Context) error
-	// ReadyTimeout bounds that. Default: one minute.
+	// ReadyTimeout is the time limit for Ready. Default: one minute.
 	ReadyTimeout time.Duration
-	// StopGrace is how long it may take to end before it is killed. Default: 15s.
+	// StopGrace is the time between the signal to end and the kill. Default: 15s.
 	StopGrace time.Duration
 }
 
-// A Process is a program that Run started.
+// A Process is a program of Run.
 type Process struct{ process *process }
 
-// Run starts a program and waits until it is ready. It ends with Stop, with the fleet's Stop, or with this
-// process. If it ends before it is ready, the error holds the end of its log. ctx bounds the start only.
+// Run starts a program and waits until the program is ready. The program ends with Stop, with the fleet's Stop, or with
+// this process. If the program ends before it is ready, the error has the end of its log. ctx is only for the start.
 func (f *Fleet) Run(ctx context.Context, c Command) (*Process, error) {
 	sp := spec{
 		owner: filepath.Base(c.Name), path: c.Path, args: c.Args, env: append(os.Environ(), c.Env...), dir: c.Dir,
@@ -52,29 +52,29 @@ func (f *Fleet) Run(ctx context.Context, c Command) (*Process, error) {
 	return run, nil
 }
 
-// PID is the number of the process.
+// PID returns the pid of the process.
 func (p *Process) PID() int {
 	p.process.mu.Lock()
 	defer p.process.mu.Unlock()
 	return p.process.ref.PID
 }
 
-// Log is the file that holds what the process prints.
+// Log returns the path of the file with the output of the process.
 func (p *Process) Log() string { return p.process.spec.log }
 
-// LogTail gives the last lines of the log.
+// LogTail returns the last lines of the log.
 func (p *Process) LogTail(lines int) string { return tail(p.Log(), lines) }
 
-// MemoryKB is the resident memory of the process, or 0 where that cannot be told.
+// MemoryKB returns the resident memory of the process in KiB, or 0 if the value is unknown.
 func (p *Process) MemoryKB() int { return residentKB(p.PID()) }
 
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.process.exitedChan() }
 
-// Err says how the process ended; it is nil while it runs.
+// Err returns how the process ended, or nil while the process runs.
 func (p *Process) Err() error { return p.process.exitErr() }
 
-// Stop asks the process to end, waits, and kills it if it takes longer than it may.
+// Stop asks the process to end, waits, and kills the process after its grace.
 func (p *Process) Stop() { p.process.stop() }
 
 // Kill ends the process at once, as a crash would.
@@ -90,8 +90,8 @@ func (p *Process) Kill() error {
 // Restart starts the process again after Stop, Kill or its own end, with the same arguments.
 func (p *Process) Restart(ctx context.Context) error { return p.process.start(ctx) }
 
-// FreePorts gives ports of 127.0.0.1 that nobody listens on, for programs of Run. It gives none twice: a program that is ready may
-// listen on the others of its ports only a moment later, and one that is stopped for a while finds its own again.
+// FreePorts returns n free ports of 127.0.0.1 for programs of Run. No port is returned twice: a ready program may
+// listen on its further ports only later, and a stopped program needs its ports again.
 func (f *Fleet) FreePorts(n int) ([]int, error) {
 	out := make([]int, n)
 	for i := range out {
@@ -104,5 +104,5 @@ func (f *Fleet) FreePorts(n int) ([]int, error) {
 	return out, nil
 }
 
-// HTTPReady is a Ready of Command: a GET of the address answers 200.
+// HTTPReady returns a value for Command.Ready: the program is ready when a GET of the address answers 200.
 func HTTPReady(url string) func(ctx context.Context) error { return httpProbe(url) }

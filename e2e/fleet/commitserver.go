@@ -4,8 +4,8 @@ import "context"
 
 const commitServer = "argocd-commit-server"
 
-// startCommitServer runs the part of Argo CD that commits what the source hydrator rendered. Its certificates and its
-// cluster's rights are none: the application controller brings all that it needs with each request.
+// startCommitServer runs the Argo CD component that commits the source hydrator's output. The component has no
+// certificates and no rights on the cluster: the application controller sends all necessary data with each request.
 func (p *plane) startCommitServer(ctx context.Context) error {
 	addresses, err := p.addresses(commitServer, commitServer+"-metrics")
 	if err != nil {
@@ -16,13 +16,13 @@ func (p *plane) startCommitServer(ctx context.Context) error {
 		"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]))
 }
 
-// StartCommitServer runs Argo CD's commit server, without which Applications with spec.sourceHydrator are not hydrated. A fleet
-// starts none, as Argo CD's own manifests do. StopCommitServer ends it.
+// StartCommitServer runs Argo CD's commit server. Without the commit server, Applications with spec.sourceHydrator are
+// not hydrated. A fleet starts none, like Argo CD's own manifests. StopCommitServer ends the commit server.
 func (c *Cluster) StartCommitServer(ctx context.Context) error {
 	return c.fleet.control.act(ctx, actCommits, c.name, "")
 }
 
-// StopCommitServer ends what StartCommitServer started.
+// StopCommitServer ends the commit server of StartCommitServer.
 func (c *Cluster) StopCommitServer(ctx context.Context) error {
 	return c.StopProcess(ctx, commitServer)
 }

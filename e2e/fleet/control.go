@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A control is what can be asked of a running fleet, in this process or in another.
+// A control sends requests to a running fleet, in this process or in another process.
 type control interface {
 	status(ctx context.Context) (Status, error)
-	// act does one of the actions to a plane; what names a process or a group, where the action takes one.
+	// act runs an action on a plane. what names a process or a group, if the action takes one.
 	act(ctx context.Context, action, plane, what string) error
 }
 
@@ -39,7 +39,7 @@ const (
 	actOperate   = "operate"
 )
 
-// localControl asks the supervisor of this process.
+// localControl calls the supervisor of this process.
 type localControl struct{ s *supervisor }
 
 func (c localControl) status(ctx context.Context) (Status, error) {
@@ -92,7 +92,7 @@ func (s *supervisor) clusterAction(ctx context.Context, action, name, what strin
 	return fmt.Errorf("there is no managed cluster %q: this fleet has %v", name, s.planeNames()[1:])
 }
 
-// addAvailability asks the hub which clusters are Available; a hub that does not answer leaves it open.
+// addAvailability adds to the status which clusters are Available. Without an answer of the hub, the field stays empty.
 func (s *supervisor) addAvailability(ctx context.Context, status *Status) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -122,7 +122,7 @@ func serveControl(s *supervisor) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	// Whoever can connect controls the fleet.
+	// A client that can connect controls the fleet.
 	if err := os.Chmod(socket, 0o600); err != nil {
 		return nil, err
 	}

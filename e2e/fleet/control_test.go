@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// controlled serves the socket of a supervisor that runs one script as cluster1's work agent.
+// controlled serves the socket of a supervisor with a single process: a script as cluster1's work agent.
 func controlled(t *testing.T) (*supervisor, remoteControl) {
 	t.Helper()
 	s := &supervisor{
@@ -74,7 +74,7 @@ func TestControlNamesWhatThereIs(t *testing.T) {
 func TestControlAsksForTheEnd(t *testing.T) {
 	s, remote := controlled(t)
 	var group errgroup.Group
-	for range 3 { // asking again does no harm
+	for range 3 { // repeated requests have no effect
 		group.Go(func() error { return remote.act(t.Context(), actDown, "", "") })
 	}
 	if err := group.Wait(); err != nil {

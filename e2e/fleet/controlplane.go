@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// startControlPlane brings up etcd and kube-apiserver.
+// startControlPlane starts etcd and kube-apiserver.
 func (p *plane) startControlPlane(ctx context.Context) error {
 	if err := p.startEtcd(ctx); err != nil {
 		return err
@@ -72,12 +72,12 @@ func (p *plane) startAPIServer(ctx context.Context, address string) error {
 	}
 	return p.run(ctx, spec{
 		owner: p.name, name: "kube-apiserver", path: p.programs.Path("kube-apiserver"), args: args, env: env,
-		// It waits for watchers that do not leave; etcd holds all that matters.
+		// A stop waits for remaining watchers. A short grace is safe, because etcd has all data.
 		layer: layerAPIServer, grace: 2 * time.Second, ready: httpProbe("https://" + address + "/readyz"),
 	})
 }
 
-// apiServerArgs are those of a kube-apiserver that serves what an etcd has.
+// apiServerArgs returns the arguments of a kube-apiserver over an etcd.
 func apiServerArgs(pki, address, etcd string) []string {
 	file := func(name string) string { return filepath.Join(pki, name) }
 	return []string{
@@ -85,7 +85,7 @@ func apiServerArgs(pki, address, etcd string) []string {
 		"--bind-address=127.0.0.1", "--secure-port=" + portOf(address),
 		"--cert-dir=" + pki, "--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"),
 		"--client-ca-file=" + file("ca.crt"),
-		// By these an API server of an APIService believes whom a request is from.
+		// By these flags, the API server of an APIService trusts the user names in requests.
 		"--requestheader-client-ca-file=" + file("front-proxy/ca.crt"), "--requestheader-allowed-names=" + frontProxy,
 		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
@@ -93,17 +93,17 @@ func apiServerArgs(pki, address, etcd string) []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + file("sa.key"), "--service-account-signing-key-file=" + file("sa.key"),
 		"--authorization-mode=RBAC",
-		// Pods are simulated and get no token; and no controller takes the taint off a new node.
+		// Pods are simulated and get no token. No controller removes the taint of a new node.
 		"--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-		// Nothing connects by Service address, and loopback is not a valid endpoint.
+		// No client connects by Service address, and loopback is not a valid endpoint.
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged",
 	}
 }
 
-// memorySettings keep an API server from doubling its heap while it starts; the live heap of one that has little to hold is half of a
-// cluster's limit. The hub's grows with what is tested, and an API server that comes near its limit does nothing but collect garbage.
-// Where speed and scale are measured, nothing holds it back.
+// memorySettings prevent an API server from doubling its heap during its start. A cluster's live heap is half of the
+// limit. The hub's heap grows with the tests, and near its limit an API server only collects garbage. Benchmarks of
+// speed and scale have no limit.
 func (p *plane) memorySettings() []string {
 	switch {
 	case p.opts.HubControlPlaneOnly:
@@ -132,10 +132,10 @@ func (p *plane) auditArgs(args []string) ([]string, error) {
 	return append(args, "--audit-policy-file="+policy, "--audit-log-path="+p.paths.log("hub-audit")), nil
 }
 
-// frontProxy is the name by which an API server speaks to those of APIServices.
+// frontProxy is the user name of an API server in requests to the API servers of APIServices.
 const frontProxy = "front-proxy"
 
-// frontProxyFiles writes the certificate of that name and its authority, once.
+// frontProxyFiles writes the certificate of frontProxy and its authority, unless the files exist.
 func (p *plane) frontProxyFiles() error {
 	dir := filepath.Join(p.paths.pki(p.name), frontProxy)
 	if _, err := os.Stat(filepath.Join(dir, "client.crt")); err == nil {
@@ -152,7 +152,8 @@ func (p *plane) frontProxyFiles() error {
 	return pair.write(dir, "client")
 }
 
-// servingFiles writes the API server's certificate and its key for ServiceAccount tokens, once.
+// servingFiles writes the API server's certificate and its key for ServiceAccount tokens, unless the files exist. It
+// returns their folder.
 func (p *plane) servingFiles() (string, error) {
 	dir := p.paths.pki(p.name)
 	if err := p.frontProxyFiles(); err != nil {
@@ -194,7 +195,7 @@ func (p *plane) startControllerManager(ctx context.Context, controllers ...strin
 	)
 }
 
-// startComponent runs the controller manager or the scheduler, which share most of their flags.
+// startComponent runs the controller manager or the scheduler. Both share most of their flags.
 func (p *plane) startComponent(ctx context.Context, name string, args ...string) error {
 	address, err := p.addresses(name)
 	if err != nil {

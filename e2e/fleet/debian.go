@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// debianProgram finds a program that no Go module has and a package of Debian brings. Some packages keep their
-// programs off PATH; of several versions the one that sorts last is taken.
+// debianProgram returns the path of a program of a Debian package. It is for programs without a Go module. Some
+// packages keep programs off PATH, so the folders are searched too. Of several versions, the last in sort order is
+// taken.
 func debianProgram(name, pkg string, folders ...string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -23,7 +24,7 @@ func debianProgram(name, pkg string, folders ...string) (string, error) {
 	return "", fmt.Errorf("there is no %s here: install Debian's package %s", name, pkg)
 }
 
-// configFile writes a configuration into a folder of the plane, and gives the path of the file.
+// configFile writes a configuration into a folder of the plane, and returns the path of the file.
 func (p *plane) configFile(folder, name, config string) (string, error) {
 	dir, err := p.dir(folder)
 	if err != nil {
@@ -33,9 +34,9 @@ func (p *plane) configFile(folder, name, config string) (string, error) {
 	return file, os.WriteFile(file, []byte(config), 0o600)
 }
 
-// unprivileged gives the command line by which a program runs that refuses to run as root. Where this process is root,
-// the program is in a user namespace in which root's files are nobody's: it has root's files and no rights of root.
-// It keeps the process number, so it ends as any other.
+// unprivileged returns the command line for a program that refuses to run as root. If this process is root, the program
+// runs in a user namespace as nobody: it can access root's files, but has no rights of root. The program keeps the pid,
+// and can be ended like every process.
 func unprivileged(path string, args ...string) (string, []string) {
 	if os.Geteuid() != 0 {
 		return path, args

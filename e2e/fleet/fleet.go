@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// A Fleet is a hub with its managed clusters and a Git server, started by this process or by another.
+// A Fleet is a hub with its managed clusters and a Git server, run by this process or by another process.
 type Fleet struct {
 	// Hub is the Open Cluster Management hub.
 	Hub *Hub
-	// Git is the server that the clusters deploy from.
+	// Git is the Git server from which the clusters deploy.
 	Git *Git
 
 	paths    paths
@@ -47,10 +47,11 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 	return f, nil
 }
 
-// Clusters are the managed clusters.
+// Clusters returns the managed clusters.
 func (f *Fleet) Clusters() []*Cluster { return f.clusters }
 
-// Cluster gives a managed cluster by its name. It panics if there is none: names are known when a test is written.
+// Cluster returns a managed cluster by name. It panics for an unknown name, because a test knows the names of its
+// clusters.
 func (f *Fleet) Cluster(name string) *Cluster {
 	for _, c := range f.clusters {
 		if c.name == name {
@@ -60,23 +61,23 @@ func (f *Fleet) Cluster(name string) *Cluster {
 	panic(fmt.Sprintf("fleet: there is no managed cluster %q in %s", name, f.paths.root))
 }
 
-// Dir is the state directory.
+// Dir returns the state directory.
 func (f *Fleet) Dir() string { return f.paths.root }
 
-// Logs is the folder of the processes' logs: <hub|cluster>-<process>.log.
+// Logs returns the folder of the processes' logs: <hub|cluster>-<process>.log.
 func (f *Fleet) Logs() string { return f.paths.logs() }
 
-// Bin is a folder of programs for a PATH: kubectl, argocd, kustomize and the rest.
+// Bin returns a folder of programs for a PATH: kubectl, argocd, kustomize and the rest.
 func (f *Fleet) Bin() string { return f.paths.bin() }
 
-// Program is the path of one of the programs in Bin.
+// Program returns the path of a program in Bin.
 func (f *Fleet) Program(name string) string { return filepath.Join(f.paths.bin(), name) }
 
-// Status says how the fleet and its processes are.
+// Status returns the status of the fleet and its processes.
 func (f *Fleet) Status(ctx context.Context) (Status, error) { return f.control.status(ctx) }
 
-// Stop ends what this process started: the processes of Run, and the fleet itself if it is from Start. A fleet
-// that another process runs stays up. It may be called twice.
+// Stop ends the processes of Run, and a fleet of Start. A fleet of Connect stays up, because another process runs it.
+// Stop may be called twice.
 func (f *Fleet) Stop() {
 	f.mu.Lock()
 	runs := f.runs
@@ -91,7 +92,7 @@ func (f *Fleet) Stop() {
 	}
 }
 
-// DownRequested is closed when `fleet down` asks this process to end its fleet. It is nil for a connected one.
+// DownRequested is closed when `fleet down` asks this process to end its fleet. It is nil for a fleet of Connect.
 func (f *Fleet) DownRequested() <-chan struct{} {
 	if local, ok := f.control.(localControl); ok {
 		return local.s.down

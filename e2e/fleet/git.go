@@ -15,16 +15,16 @@ import (
 //go:embed all:repos
 var repoContent embed.FS
 
-// AppsRepo is the repository that every fleet has. Its folders are guestbook (plain manifests) and
-// kustomize-guestbook (a base, and the overlays dev and prod).
+// AppsRepo is a repository of every fleet. Its folders are guestbook (plain manifests) and kustomize-guestbook (a base,
+// and the overlays dev and prod).
 const AppsRepo = "apps"
 
-// Git is the fleet's Git server. Clusters fetch from it over HTTP as from any other.
+// Git is the fleet's Git server. Clusters fetch from the server over HTTP.
 type Git struct {
 	dir, url string
 }
 
-// URL is where a repository is fetched from, and may be pushed to.
+// URL returns the address of a repository, for fetches and pushes.
 func (g *Git) URL(repo string) string { return g.url + "/" + repo + ".git" }
 
 // Create makes a repository with the given content on branch main.
@@ -49,7 +49,7 @@ func (g *Git) Create(ctx context.Context, repo string, content fs.FS) error {
 	return err
 }
 
-// Commit writes files (path to content) on branch main and gives the new revision.
+// Commit writes files (path to content) on branch main, and returns the new revision.
 func (g *Git) Commit(ctx context.Context, repo string, files map[string]string, message string) (string, error) {
 	return g.change(ctx, repo, message, func(work string) error {
 		for name, content := range files {
@@ -65,7 +65,7 @@ func (g *Git) Commit(ctx context.Context, repo string, files map[string]string, 
 	})
 }
 
-// Remove deletes files or folders on branch main and gives the new revision.
+// Remove deletes files or folders on branch main, and returns the new revision.
 func (g *Git) Remove(ctx context.Context, repo string, names []string, message string) (string, error) {
 	return g.change(ctx, repo, message, func(work string) error {
 		for _, name := range names {
@@ -77,35 +77,35 @@ func (g *Git) Remove(ctx context.Context, repo string, names []string, message s
 	})
 }
 
-// Read gives a file as it is on branch main.
+// Read returns the content of a file on branch main.
 func (g *Git) Read(ctx context.Context, repo, name string) (string, error) {
 	return git(ctx, g.bare(repo), "show", "main:"+name)
 }
 
-// Head gives the revision of branch main.
+// Head returns the revision of branch main.
 func (g *Git) Head(ctx context.Context, repo string) (string, error) {
 	return git(ctx, g.bare(repo), "rev-parse", "main")
 }
 
-// Tag makes a tag point at a revision (main if it is empty), also if the tag pointed elsewhere before.
+// Tag points a tag to a revision, or to main if the revision is empty. It also moves an existing tag.
 func (g *Git) Tag(ctx context.Context, repo, tag, revision string) error {
 	_, err := git(ctx, g.bare(repo), "tag", "--force", tag, orMain(revision))
 	return err
 }
 
-// Branch makes a branch point at a revision (main if it is empty), also if it pointed elsewhere before.
+// Branch points a branch to a revision, or to main if the revision is empty. It also moves an existing branch.
 func (g *Git) Branch(ctx context.Context, repo, branch, revision string) error {
 	_, err := git(ctx, g.bare(repo), "branch", "--force", branch, orMain(revision))
 	return err
 }
 
-// Protect makes a repository ask for a user and a password from now on, also if it asked for others before.
+// Protect makes a repository require a user and a password from now on. It also replaces an earlier account.
 func (g *Git) Protect(repo, user, password string) error {
 	return os.WriteFile(filepath.Join(g.bare(repo), accountFile), []byte(user+":"+password), 0o600)
 }
 
-// accountFile, in a repository on the server, holds the user and password that it asks for. Servers and tests may be
-// different processes.
+// accountFile, in a repository on the server, has the required user and password. It is a file because the server and
+// the tests may be different processes.
 const accountFile = "towline-account"
 
 func orMain(revision string) string {
@@ -115,7 +115,7 @@ func orMain(revision string) string {
 	return revision
 }
 
-// change edits a clone that is up to date, commits and pushes. Several processes may do so at once.
+// change updates a clone, edits, commits and pushes. Several processes may call change at the same time.
 func (g *Git) change(ctx context.Context, repo, message string, edit func(work string) error) (string, error) {
 	unlock, err := lockFile(ctx, filepath.Join(g.dir, repo+".lock"), func() {})
 	if err != nil {
@@ -151,7 +151,7 @@ func (g *Git) commit(ctx context.Context, repo, message string) (string, error) 
 func (g *Git) bare(repo string) string { return filepath.Join(g.dir, "srv", repo+".git") }
 func (g *Git) work(repo string) string { return filepath.Join(g.dir, "work", repo) }
 
-// git runs the git program, free of the user's own settings.
+// git runs the git program without the user's own settings.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir

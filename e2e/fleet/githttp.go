@@ -23,7 +23,7 @@ type gitServer struct {
 	log    *os.File
 }
 
-// gitBackend finds git's HTTP backend, which says as well whether git is there.
+// gitBackend returns the path of git's HTTP backend, and an error if git or the backend is not installed.
 func gitBackend(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return "", errors.New("git is not on PATH: install it (Debian and Ubuntu: apt-get install git)")
@@ -74,7 +74,7 @@ func startGit(ctx context.Context, dir, address, logPath string) (*gitServer, er
 	return g, nil
 }
 
-// protect lets nobody to a repository that asks for an account without it.
+// protect refuses requests for a protected repository without its account.
 func protect(root string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		repo, _, _ := strings.Cut(strings.TrimPrefix(path.Clean(r.URL.Path), "/"), "/")

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// addHub makes the hub of another fleet a managed cluster of this one: a regional hub below it. The hub's processes are the other
-// fleet's, and its agents are this one's.
+// addHub makes the hub of another fleet a managed cluster: a regional hub. The hub's processes belong to the other
+// fleet, and the hub's work agents belong to this fleet.
 func (s *supervisor) addHub(ctx context.Context, name, kubeconfig string) error {
 	p, err := s.newCluster(name, func(p *plane) { p.guest = true })
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *supervisor) addHub(ctx context.Context, name, kubeconfig string) error 
 	return p.join(ctx)
 }
 
-// visit connects to a hub as its admin, by a kubeconfig of the fleet that runs it.
+// visit connects to a hub as its admin, by a kubeconfig of the hub's own fleet.
 func (p *plane) visit(kubeconfig string) error {
 	data, err := os.ReadFile(kubeconfig)
 	if err != nil {
@@ -48,8 +48,8 @@ func (p *plane) visit(kubeconfig string) error {
 	return nil
 }
 
-// JoinHub makes the hub of another fleet a managed cluster of this one, and returns when it is Available. What stops its agents cuts it
-// off from this fleet, and from nothing else.
+// JoinHub makes the hub of another fleet a managed cluster of this fleet, and returns when the cluster is Available. A
+// stop of its agents cuts the hub off from this fleet only.
 func (f *Fleet) JoinHub(ctx context.Context, name string, hub *Hub) (*Cluster, error) {
 	if err := f.control.act(ctx, actJoinHub, name, hub.Kubeconfig()); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// hubNamespaces are made before anything that lives in them.
+// hubNamespaces are created before the objects in these namespaces.
 const hubNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: argocd}}
 ---
@@ -17,8 +17,8 @@ const hubNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management}}
 `
 
-// startHub brings up the hub. Its controllers start after the CRDs: the garbage collector looks for new
-// types only now and then.
+// startHub starts the hub. Its controllers start after the CRDs, because the garbage collector looks for new types only
+// rarely.
 func (p *plane) startHub(ctx context.Context) error {
 	if err := p.startControlPlane(ctx); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (p *plane) installHubCRDs(ctx context.Context) error {
 	return p.installCRDs(ctx, func(file string) bool { return !ofClusters(file) })
 }
 
-// installCRDs installs those of OCM's CRDs that are wanted, and all of Argo CD's.
+// installCRDs installs the wanted CRDs of OCM, and all CRDs of Argo CD.
 func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) error {
 	ocm, err := p.ocmCRDs(wanted)
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 	return installCRDs(ctx, p.client, append(ocm, argo...))
 }
 
-// ocmCRDs are the files of those of OCM's CRDs that are wanted.
+// ocmCRDs returns the files of the wanted CRDs of OCM.
 func (p *plane) ocmCRDs(wanted func(file string) bool) ([]string, error) {
 	files, err := p.programs.Manifests("ocm", "crds")
 	return slices.DeleteFunc(files, func(file string) bool { return !wanted(filepath.Base(file)) }), err
@@ -81,7 +81,7 @@ func (p *plane) startHubControllers(ctx context.Context) error {
 	return p.startControllerManager(ctx,
 		"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
 		"clusterrole-aggregation-controller",
-		// Add-ons on the clusters get their certificates by it.
+		// This controller signs the certificates of add-ons on the clusters.
 		"certificatesigningrequest-signing-controller",
 		"validatingadmissionpolicy-status-controller",
 	)

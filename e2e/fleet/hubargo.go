@@ -10,7 +10,8 @@ import (
 
 const applicationController = "argocd-application-controller"
 
-// startHubArgo runs Argo CD's application controller on the hub too, for Applications of these namespaces beside its own.
+// startHubArgo runs Argo CD's application controller on the hub, for Applications of the given namespaces and of Argo
+// CD's namespace.
 func (p *plane) startHubArgo(ctx context.Context, namespaces string) error {
 	if p.name != hubName {
 		return errors.New("a managed cluster runs an application controller anyway")
@@ -24,8 +25,8 @@ func (p *plane) startHubArgo(ctx context.Context, namespaces string) error {
 	return p.startApplicationController(ctx)
 }
 
-// withNamespaces are the arguments with which the hub's application controller looks at these namespaces, and not at those of an
-// earlier start.
+// withNamespaces returns the extra arguments with the given namespaces for the hub's application controller. The
+// namespaces of an earlier start are removed.
 func withNamespaces(extra map[string][]string, namespaces string) map[string][]string {
 	const key, flag = hubName + "/" + applicationController, "--application-namespaces="
 	out := maps.Clone(extra)
@@ -37,11 +38,11 @@ func withNamespaces(extra map[string][]string, namespaces string) map[string][]s
 	return out
 }
 
-// StartArgoCD runs Argo CD's application controller on the hub too, where a fleet has none, for Applications of Argo CD's
-// namespace and of these. StopArgoCD ends it.
+// StartArgoCD runs Argo CD's application controller on the hub. A fleet's hub starts without this controller. It
+// handles Applications of Argo CD's namespace and of the given namespaces. StopArgoCD ends the controller.
 func (h *Hub) StartArgoCD(ctx context.Context, namespaces ...string) error {
 	return h.fleet.control.act(ctx, actHubArgo, hubName, strings.Join(namespaces, ","))
 }
 
-// StopArgoCD ends what StartArgoCD started.
+// StopArgoCD ends the controller of StartArgoCD.
 func (h *Hub) StopArgoCD(ctx context.Context) error { return h.StopProcess(ctx, applicationController) }

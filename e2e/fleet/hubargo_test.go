@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNamespacesOfTheHubsArgoCD: those of the last start count, and what else was asked for stays.
+// TestNamespacesOfTheHubsArgoCD checks two rules of withNamespaces. The namespaces of the last start replace earlier
+// namespaces. All further arguments stay.
 func TestNamespacesOfTheHubsArgoCD(t *testing.T) {
 	asked := map[string][]string{"hub/argocd-application-controller": {"--loglevel=debug"}, "etcd": {"-a"}}
 	first := withNamespaces(asked, "a")

@@ -9,8 +9,8 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// agentKubeconfig gives the agents their identity on the hub, as a file and as the Secret and folder that
-// the registration agent keeps it in.
+// agentKubeconfig gives the agents their identity on the hub: as a kubeconfig, and as the Secret and the folder of the
+// registration agent. It returns the path of the kubeconfig.
 func (p *plane) agentKubeconfig(ctx context.Context) (string, error) {
 	pair, err := p.hub.ca.issue(identity{
 		user:   "system:open-cluster-management:" + p.name + ":" + agentID,

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// join imports the cluster into the hub and starts its agents. A cluster that OCM's importer joins is left alone.
+// join imports the cluster into the hub and starts its agents. A cluster for OCM's importer is left unchanged.
 func (p *plane) join(ctx context.Context) error {
 	if p.imported {
 		return nil
@@ -37,8 +37,8 @@ func (p *plane) join(ctx context.Context) error {
 
 var managedClusterKind = schema.GroupVersionKind{Group: "cluster.open-cluster-management.io", Version: "v1", Kind: "ManagedCluster"}
 
-// importCluster makes the accepted ManagedCluster and waits until the registration controller has granted
-// the agent its rights.
+// importCluster makes an accepted ManagedCluster, and waits until the registration controller has given the agent its
+// rights.
 func (p *plane) importCluster(ctx context.Context) error {
 	labels := map[string]any{"name": p.name, "cluster.open-cluster-management.io/clusterset": "default"}
 	for key, value := range p.opts.ClusterLabels[p.name] {
@@ -78,7 +78,7 @@ func (p *plane) waitAvailable(ctx context.Context) error {
 	return nil
 }
 
-// importAgain joins a cluster whose ManagedCluster was deleted.
+// importAgain joins a cluster after the deletion of its ManagedCluster.
 func (p *plane) importAgain(ctx context.Context) error {
 	if err := p.importCluster(ctx); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *plane) importAgain(ctx context.Context) error {
 	return p.waitAvailable(ctx)
 }
 
-// availability gives the status of a ManagedCluster's condition.
+// availability returns the status of a ManagedCluster's condition ManagedClusterConditionAvailable.
 func availability(ctx context.Context, hub client.Client, name string) string {
 	cluster := &unstructured.Unstructured{}
 	cluster.SetGroupVersionKind(managedClusterKind)
@@ -97,7 +97,7 @@ func availability(ctx context.Context, hub client.Client, name string) string {
 	return status
 }
 
-// limit bounds a wait, and says what was waited for.
+// limit sets the fleet's ReadyTimeout for a wait. The error of the timeout has the given description.
 func (s *supervisor) limit(ctx context.Context, what string) (context.Context, context.CancelFunc) {
 	timeout := s.opts.ReadyTimeout
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%s within %s", what, timeout))

@@ -9,7 +9,7 @@ import (
 	api "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// renderKubeconfig describes one user of one API server.
+// renderKubeconfig returns a kubeconfig for a user of an API server.
 func renderKubeconfig(name, server string, ca []byte, user *api.AuthInfo) *api.Config {
 	config := api.NewConfig()
 	config.Clusters[name] = &api.Cluster{Server: server, CertificateAuthorityData: ca}
@@ -32,7 +32,7 @@ func writeKubeconfig(path string, config *api.Config) error {
 	return nil
 }
 
-// loadRESTConfig reads a kubeconfig for a client whose speed the API server alone limits.
+// loadRESTConfig reads a kubeconfig for a client without client-side rate limits.
 func loadRESTConfig(path string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// errLocked says that another process holds a lock.
+// errLocked is the error if another process holds a lock.
 var errLocked = errors.New("locked by another process")
 
-// tryLock takes a lock that the kernel releases when this process ends, however it ends.
+// tryLock takes a lock. The kernel releases the lock at any end of this process.
 func tryLock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -28,7 +28,7 @@ func tryLock(path string) (unlock func(), err error) {
 	return func() { file.Close() }, nil
 }
 
-// lockFile waits for a lock; waiting is called once if it has to.
+// lockFile waits for a lock. It calls waiting once if the lock is not free at first.
 func lockFile(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	unlock, err = tryLock(path)
 	if !errors.Is(err, errLocked) {

@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// TransportHub says that the work agents fetch works from the hub's API: what Open Cluster Management does by itself.
+	// TransportHub means that the work agents fetch works from the hub's API, the default of Open Cluster Management.
 	TransportHub = "hub"
 
-	// TransportMaestro says that the hub runs Maestro, and that the work agents fetch works from there.
+	// TransportMaestro means that the hub runs Maestro, and that the work agents fetch works from Maestro.
 	TransportMaestro = "maestro"
 
-	// MaestroSource is the name under which Maestro speaks to the agents, whatever source a work is from.
+	// MaestroSource is Maestro's source name for the agents, for the works of all sources.
 	MaestroSource = "maestro"
 
-	// MaestroEnv has Maestro not log all that it sends and is sent.
+	// MaestroEnv prevents Maestro from logging all messages.
 	MaestroEnv = "MAESTRO_ENV=production"
 
-	// maestroFolder and brokerFolder are folders in the hub's: how to reach the database, and the broker.
+	// maestroFolder and brokerFolder are folders in the hub's data: the files about the database, and the files about
+	// the broker.
 	maestroFolder = "maestro"
 	brokerFolder  = "broker"
 )
 
-// Transports are the words for Options.Transport.
+// Transports returns the permitted values of Options.Transport.
 func Transports() []string { return []string{TransportHub, TransportMaestro} }
 
-// maestroSet is built for fleets with Maestro only.
+// maestroSet is built only for fleets with Maestro.
 var maestroSet = programSet{
 	name: "maestro",
 	programs: []program{
@@ -46,7 +47,7 @@ var maestroSet = programSet{
 	sources: []string{"server/main.go", "source/main.go"},
 }
 
-// startMaestro runs Maestro on the hub, with the database that keeps its works and the broker that carries them.
+// startMaestro runs Maestro on the hub, with its database for the works and the broker to the agents.
 func (p *plane) startMaestro(ctx context.Context) error {
 	group, started := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.startPostgres(started) })
@@ -76,7 +77,7 @@ func (p *plane) startMaestro(ctx context.Context) error {
 	return servers.Wait()
 }
 
-// maestroDatabase writes the files that tell Maestro of its database.
+// maestroDatabase writes the files by which Maestro finds its database.
 func (p *plane) maestroDatabase() error {
 	dir, err := p.dir(maestroFolder)
 	if err != nil {
@@ -98,10 +99,10 @@ func (p *plane) maestroDatabase() error {
 	return nil
 }
 
-// databaseKeys are what Maestro has to know of its database, each from a file.
+// databaseKeys are Maestro's settings for its database, each in a file.
 var databaseKeys = []string{"host", "port", "name", "user", "password"}
 
-// databaseArgs are the arguments of Maestro that name these files, in a hub's folder.
+// databaseArgs returns Maestro's arguments with the paths of the files of maestroDatabase, in a hub's data folder.
 func databaseArgs(data string) (args []string) {
 	for _, key := range databaseKeys {
 		args = append(args, fmt.Sprintf("--db-%s-file=%s", key, filepath.Join(data, maestroFolder, "db-"+key)))
@@ -121,7 +122,8 @@ func (p *plane) migrateMaestro(ctx context.Context) error {
 	return nil
 }
 
-// startMaestroServer runs one of Maestro's servers. Sources speak to the first, which is named maestro; the work for agents is shared.
+// startMaestroServer runs a server of Maestro. Sources connect to the first server, named maestro. All servers share
+// the messages of the agents.
 func (p *plane) startMaestroServer(ctx context.Context, name string) error {
 	if _, err := p.brokerConfig(maestroFolder, "+"); err != nil {
 		return err
@@ -141,7 +143,7 @@ func (p *plane) startMaestroServer(ctx context.Context, name string) error {
 	args := maestroArgs(p.paths.data(p.name), name, maestroConnections, ports)
 	return p.run(ctx, spec{
 		owner: p.name, name: name, path: p.programs.Path("maestro"), env: env,
-		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
+		// Every client of this machine's loopback address is trusted, as with the fleet's etcd.
 		args:  append(args, "--disable-grpc-tls"),
 		layer: layerControllers, restart: true,
 		ready: func(ctx context.Context) error {
@@ -153,18 +155,18 @@ func (p *plane) startMaestroServer(ctx context.Context, name string) error {
 	})
 }
 
-// maestroPorts are the servers in one of Maestro's, in the order of their ports.
+// maestroPorts are the listeners of a Maestro server, in the order of their ports.
 var maestroPorts = []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"}
 
-// maestroArgs are those of one of Maestro's servers, but for who may speak to it, with the broker and the database of the hub that has this
-// folder.
+// maestroArgs returns the arguments of a Maestro server with the broker and the database of a hub's data folder.
+// Arguments about permitted clients are missing.
 func maestroArgs(data, name string, connections int, ports []int) []string {
 	args := []string{
 		"server", "--server-hostname=127.0.0.1", "--enable-jwt=false", "--enable-authz=false", "--enable-ocm-mock",
 		"--message-broker-type=mqtt", "--message-broker-config-file=" + filepath.Join(data, brokerFolder, maestroFolder+".yaml"),
 		"--source-id=" + MaestroSource, "--client-id=" + name,
-		// It holds two connections for each status that it writes, and one for each while it waits: once as many agents speak at the same
-		// moment as it has connections, it waits for ever.
+		// Maestro holds two connections for each written status, and a connection for each waiting status. If the
+		// number of agents that report at the same moment reaches the number of connections, Maestro waits forever.
 		fmt.Sprintf("--db-max-open-connections=%d", connections),
 	}
 	for i, server := range maestroPorts {
@@ -173,33 +175,35 @@ func maestroArgs(data, name string, connections int, ports []int) []string {
 	return append(args, databaseArgs(data)...)
 }
 
-// MaestroArgs are those of one more of Maestro's servers for the works of the hub, but for who may speak to it. Its ports are those of the
-// REST server, the gRPC server, the broker, the metrics and the health check.
+// MaestroArgs returns the arguments of an additional Maestro server for the works of the hub. Arguments about permitted
+// clients are missing. The ports are those of the REST server, the gRPC server, the broker, the metrics and the health
+// check.
 func (h *Hub) MaestroArgs(name string, connections int, ports []int) []string {
 	return maestroArgs(h.DataDir(), name, connections, ports)
 }
 
-// maestroURL is the root of Maestro's REST API.
+// maestroURL returns the root of Maestro's REST API.
 func (p *plane) maestroURL() string {
 	return "http://" + p.address("maestro-http-server") + "/api/maestro/v1"
 }
 
-// brokerConfig writes how one side reaches the broker: Maestro for all clusters, "+", or the agent of one.
+// brokerConfig writes the broker configuration of a client: Maestro with the cluster "+" for all clusters, or the agent
+// of a cluster. It returns the path of the file.
 func (p *plane) brokerConfig(who, cluster string) (string, error) {
 	return p.configFile(brokerFolder, who+".yaml", brokerFile(p.address("mosquitto"), cluster))
 }
 
-// brokerFile says how one side reaches the broker at an address.
+// brokerFile returns the broker configuration of a client, for a broker at an address.
 func brokerFile(broker, cluster string) string {
 	topics := "sources/" + MaestroSource + "/consumers/" + cluster
 	share := ""
 	if cluster == "+" {
-		share = "$share/maestro/" // each word of an agent is for one of the servers
+		share = "$share/maestro/" // each message of an agent is for a single server
 	}
 	return fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s%s/agentevents\n", broker, topics, share, topics)
 }
 
-// mqttSource are the arguments by which the work agent of a cluster finds its works at a broker.
+// mqttSource returns the arguments by which the work agent of a cluster finds its works at a broker.
 func mqttSource(config, cluster string) []string {
 	return []string{
 		"--workload-source-driver=mqtt", "--workload-source-config=" + config,
@@ -207,8 +211,8 @@ func mqttSource(config, cluster string) []string {
 	}
 }
 
-// WorkSource are the arguments by which a work agent that the fleet does not run finds the works of a cluster, with a kubeconfig for
-// the hub or at the broker. dir is for the agent's configuration.
+// WorkSource returns the arguments by which a work agent outside the fleet finds the works of a cluster: with a
+// kubeconfig for the hub, or at the broker. dir is for the agent's configuration.
 func (h *Hub) WorkSource(ctx context.Context, cluster, kubeconfig, dir string) ([]string, error) {
 	if h.maestro == "" {
 		return []string{"--hub-kubeconfig=" + kubeconfig, "--workload-source-config=" + kubeconfig}, nil
@@ -221,7 +225,7 @@ func (h *Hub) WorkSource(ctx context.Context, cluster, kubeconfig, dir string) (
 	return mqttSource(file, cluster), os.WriteFile(file, []byte(brokerFile(broker, cluster)), 0o600)
 }
 
-// workSource gives the arguments by which a cluster's work agent finds its works.
+// workSource returns the arguments by which a cluster's work agent finds its works.
 func (p *plane) workSource(ctx context.Context, hubConfig string) ([]string, error) {
 	if p.transport != TransportMaestro {
 		return []string{"--hub-kubeconfig=" + hubConfig, "--workload-source-config=" + hubConfig}, nil
@@ -233,7 +237,7 @@ func (p *plane) workSource(ctx context.Context, hubConfig string) ([]string, err
 	return mqttSource(config, p.name), err
 }
 
-// addConsumer tells Maestro of a cluster: it takes no works for others.
+// addConsumer registers a cluster at Maestro. Maestro refuses works for unregistered clusters.
 func (p *plane) addConsumer(ctx context.Context, cluster string) error {
 	body, err := json.Marshal(map[string]string{"name": cluster})
 	if err != nil {
@@ -250,15 +254,15 @@ func (p *plane) addConsumer(ctx context.Context, cluster string) error {
 	}
 	defer response.Body.Close()
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, 512))
-	// A cluster that is rebuilt is there already; Maestro says so with the status of any failure.
+	// A rebuilt cluster is registered already. Maestro then answers with the status of any failure.
 	if response.StatusCode != http.StatusCreated && !bytes.Contains(answer, []byte("duplicated key")) {
 		return fmt.Errorf("adding %s to Maestro: %s: %s", cluster, response.Status, answer)
 	}
 	return nil
 }
 
-// MaestroURL is the root of Maestro's REST API: empty where the works are in the hub's API.
+// MaestroURL returns the root of Maestro's REST API. It is empty if the works are in the hub's API.
 func (h *Hub) MaestroURL() string { return h.maestro }
 
-// MaestroGRPC is the address of Maestro's gRPC server, for sources of works.
+// MaestroGRPC returns the address of Maestro's gRPC server, for sources of works.
 func (h *Hub) MaestroGRPC() string { return h.maestroGRPC }

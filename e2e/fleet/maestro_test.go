@@ -16,11 +16,11 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// workID is the id of the work of the test: a source chooses it.
+// workID is the id of the test's work. The source of a work chooses its id.
 const workID = "6f8f7d0a-54f2-4b7e-9d0b-0a8e6f6d3c11"
 
-// watched is a bundle with one ConfigMap, of which the agent reports a value when it changes. It is created only, so the
-// agent does not undo what the test changes on the cluster.
+// watched is a bundle with a ConfigMap. The agent reports a value of the ConfigMap when the value changes. The strategy
+// CreateOnly prevents the agent from reverting the test's changes on the cluster.
 const watched = `{
   "manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "sent"}, "data": {"word": "first"}}],
   "manifestConfigs": [{
@@ -31,8 +31,8 @@ const watched = `{
   }]
 }`
 
-// TestMaestro sends a work through Maestro, and sees what becomes of it there. The agent's poll is an hour, so only a
-// watch can tell of a change: feedbackScrapeType has come through.
+// TestMaestro sends a work through Maestro, and checks the objects on the cluster and the feedback in Maestro. The
+// agent's poll interval is an hour. Feedback about a change therefore proves that feedbackScrapeType has arrived.
 func TestMaestro(t *testing.T) {
 	if os.Getenv("TOWLINE_MAESTRO_TEST") == "" {
 		t.Skip("set TOWLINE_MAESTRO_TEST=1 to start a fleet with Maestro")
@@ -69,7 +69,7 @@ func TestMaestro(t *testing.T) {
 	feedback(ctx, t, f, "the work is there still", func(status int, _ string) bool { return status == http.StatusNotFound })
 }
 
-// publish has the fleet's source ask Maestro for something.
+// publish sends a request to Maestro with the fleet's source.
 func publish(ctx context.Context, t *testing.T, f *fleet.Fleet, action, bundle string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, f.Program("maestro-source"), "-server="+f.Hub.MaestroGRPC(), "-action="+action,
@@ -80,14 +80,14 @@ func publish(ctx context.Context, t *testing.T, f *fleet.Fleet, action, bundle s
 	}
 }
 
-// fedBack waits until Maestro has a word from the cluster.
+// fedBack waits until Maestro has a value from the cluster.
 func fedBack(ctx context.Context, t *testing.T, f *fleet.Fleet, word string) {
 	t.Helper()
 	want := fmt.Sprintf(`"string":%q`, word)
 	feedback(ctx, t, f, want+" does not come", func(_ int, status string) bool { return strings.Contains(status, want) })
 }
 
-// feedback asks Maestro for the status of the work until it is as wanted.
+// feedback reads the status of the work in Maestro until the status is as wanted.
 func feedback(ctx context.Context, t *testing.T, f *fleet.Fleet, otherwise string, wanted func(code int, status string) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)

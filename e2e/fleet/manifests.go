@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// allManifests gives the manifests of the set of that name; a part of a set shares the whole set's folder.
+// allManifests returns the manifests of the set with the given name. A partial set uses the folder of the whole set.
 func allManifests(set string) []manifest {
 	i := slices.IndexFunc(allSets, func(s programSet) bool { return s.name == set })
 	if i < 0 {
@@ -17,7 +17,7 @@ func allManifests(set string) []manifest {
 	return allSets[i].manifests
 }
 
-// copyManifests copies files out of the modules into the set's folder, each folder whole or not at all.
+// copyManifests copies files of modules into the set's folder. Each subfolder is copied completely or not at all.
 func (b *Builder) copyManifests(ctx context.Context, source, folder string, set programSet) error {
 	parts := map[string]string{}
 	for _, m := range set.manifests {

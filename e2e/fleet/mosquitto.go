@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// startMosquitto runs the MQTT broker between Maestro and the work agents. It keeps nothing over a restart.
+// startMosquitto runs the MQTT broker between Maestro and the work agents. The broker loses its state at a restart.
 func (p *plane) startMosquitto(ctx context.Context) error {
 	program, err := debianProgram("mosquitto", "mosquitto", "/usr/sbin")
 	if err != nil {
@@ -26,8 +26,9 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
-	// By default it keeps 1,000 messages for a client that is slower than the others, and drops the next without a word.
+	// Started by root, mosquitto would change to a user who may not be able to read this folder. The setting "user" is
+	// only for a start by root. By default, mosquitto queues 1,000 messages for a slow client, and silently drops
+	// further messages.
 	file, err := p.configFile("mosquitto", "mosquitto.conf",
 		fmt.Sprintf("per_listener_settings true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n"+
 			"listener %s %s\nallow_anonymous true\n", port, host)+accounts)

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Reason codes of MQTT 5 with which a broker answers.
+// Reason codes in the answers of an MQTT 5 broker.
 const (
 	MQTTSuccess       = 0x00
 	MQTTNoSubscribers = 0x10
 	MQTTNotAuthorized = 0x87
 )
 
-// PublishMQTT sends one message by MQTT 5 as an account, and returns the broker's reason code.
+// PublishMQTT publishes a message by MQTT 5 with the name and password of an account. It returns the broker's reason
+// code.
 func PublishMQTT(ctx context.Context, address, account, password, topic, contentType string, payload []byte) (byte, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -39,9 +40,9 @@ func PublishMQTT(ctx context.Context, address, account, password, topic, content
 		return 0, fmt.Errorf("the broker refuses the account %s: %x", account, answer)
 	}
 	properties := appendText([]byte{3}, contentType)
-	message := append(appendText(nil, topic), 0, 1) // the number of the message
+	message := append(appendText(nil, topic), 0, 1) // the packet's identifier
 	message = append(appendLength(message, len(properties)), properties...)
-	answer, err = exchange(conn, 0x32, append(message, payload...)) // at least once
+	answer, err = exchange(conn, 0x32, append(message, payload...)) // quality of service 1: at least once
 	switch {
 	case err != nil:
 		return 0, err
@@ -53,7 +54,7 @@ func PublishMQTT(ctx context.Context, address, account, password, topic, content
 	return answer[2], nil
 }
 
-// exchange sends a packet, and returns what is in the next one.
+// exchange sends a packet, and returns the body of the next packet.
 func exchange(conn io.ReadWriter, kind byte, body []byte) ([]byte, error) {
 	if _, err := conn.Write(append(appendLength([]byte{kind}, len(body)), body...)); err != nil {
 		return nil, err

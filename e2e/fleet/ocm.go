@@ -22,8 +22,8 @@ func (p *plane) startOCMController(ctx context.Context, program string, more ...
 		append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + hubNamespace}, more...)...)
 }
 
-// startAddOnManager runs OCM's add-on manager on the hub. It hands out rights to add-ons, so unlike the others it has
-// only those of its own ServiceAccount.
+// startAddOnManager runs OCM's add-on manager on the hub. The manager gives rights to add-ons. It therefore has only
+// the rights of its own ServiceAccount. OCM's remaining controllers start with all rights.
 func (p *plane) startAddOnManager(ctx context.Context) error {
 	values := map[string]any{
 		"ClusterManagerName": "cluster-manager", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{},
@@ -55,8 +55,8 @@ func (p *plane) startOCM(ctx context.Context, program, name, role string, args .
 	})
 }
 
-// applyKlusterlet gives the agents the rights that OCM's klusterlet operator gives them, and no more. The
-// right to write Applications is not among them: whoever installs Towline grants it.
+// applyKlusterlet gives the agents exactly the rights that OCM's klusterlet operator gives. The right to write
+// Applications is not among them: the installation of Towline grants this right.
 func (p *plane) applyKlusterlet(ctx context.Context) error {
 	values := map[string]any{
 		"KlusterletName": "klusterlet", "KlusterletNamespace": agentNamespace, "AgentNamespace": agentNamespace,
@@ -69,7 +69,7 @@ func (p *plane) applyKlusterlet(ctx context.Context) error {
 			return err
 		}
 	}
-	// The operator makes this one in code.
+	// The operator makes this ClusterRole in code.
 	return p.apply(ctx, "", `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

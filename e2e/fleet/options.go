@@ -19,50 +19,51 @@ const DirEnv = "TOWLINE_FLEET_DIR"
 // ArgoCDEnv names the environment variable that overrides the default versions of Argo CD, with commas between them.
 const ArgoCDEnv = "TOWLINE_FLEET_ARGOCD"
 
-// Options say what Start brings up. The zero value is a hub and two managed clusters.
+// Options configure Start. The zero value means a hub and two managed clusters.
 type Options struct {
 	// Dir is the state directory. Default: $TOWLINE_FLEET_DIR, else .fleet in the root of the checkout.
 	Dir string
 	// Clusters are the names of the managed clusters. Default: cluster1, cluster2.
 	Clusters []string
-	// ClusterLabels are extra labels of a ManagedCluster, by its name (for example env=dev).
+	// ClusterLabels are extra labels of a ManagedCluster, by the cluster's name (for example env=dev).
 	ClusterLabels map[string]map[string]string
-	// ArgoCD are versions of Argo CD, of ArgoCDVersions. The hub has the first, and the clusters have one after the
-	// other in turn, beginning with the first again. Default: $TOWLINE_FLEET_ARGOCD, else 3 and 2.14.
+	// ArgoCD are versions of Argo CD, members of ArgoCDVersions. The hub has the first version. The clusters have the
+	// versions in turn, beginning with the first. Default: $TOWLINE_FLEET_ARGOCD, else 3 and 2.14.
 	ArgoCD []string
-	// Transport is where the work agents fetch their works: TransportHub or TransportMaestro. Default: TransportHub.
+	// Transport is where the work agents fetch works: TransportHub or TransportMaestro. Default: TransportHub.
 	Transport string
 	// PgBouncer puts PgBouncer between Maestro and its database.
 	PgBouncer bool
-	// MaestroServers is how many servers of Maestro there are. Default: 1.
+	// MaestroServers is the number of Maestro servers. Default: 1.
 	MaestroServers int
-	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else but Maestro, where Transport asks for it.
+	// HubControlPlaneOnly starts only etcd and kube-apiserver of the hub, with every CRD, and Maestro if Transport is
+	// TransportMaestro.
 	HubControlPlaneOnly bool
-	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.
-	// Default: free ports are looked for.
+	// BasePort numbers the ports from this port, and a used port is an error. Default: the fleet looks for free ports.
 	BasePort int
-	// LeaseSeconds is the ManagedClusters' lease duration. The registration controller calls a cluster
-	// Unknown after five of them. Default: 2.
+	// LeaseSeconds is the ManagedClusters' lease duration in seconds. The registration controller sets a cluster to
+	// Unknown after five lease durations. Default: 2.
 	LeaseSeconds int32
-	// HealthCheckPeriod is how often a registration agent looks at its own API server. Default: 10s.
+	// HealthCheckPeriod is the interval at which a registration agent checks its own API server. Default: 10s.
 	HealthCheckPeriod time.Duration
-	// AuditLog makes the hub's kube-apiserver write logs/hub-audit.log: who did what to which object.
+	// AuditLog makes the hub's kube-apiserver write logs/hub-audit.log, with the user, the verb and the object of each
+	// request.
 	AuditLog bool
 	// ExtraArgs are appended to a process's arguments. A key is "<process>" or "<hub|cluster>/<process>".
 	ExtraArgs map[string][]string
 	// ExtraEnv is added to a process's environment, with the same keys.
 	ExtraEnv map[string][]string
-	// ReadyTimeout bounds the wait for any one process or object. Default: 5 minutes.
+	// ReadyTimeout is the time limit for each process or object. Default: 5 minutes.
 	ReadyTimeout time.Duration
-	// CacheDir holds the built programs. Default: $TOWLINE_CACHE, else towline in the user's cache folder.
+	// CacheDir is the folder of the built programs. Default: $TOWLINE_CACHE, else towline in the user's cache folder.
 	CacheDir string
 	// SourceDir is the folder of the programs' modules. Default: e2e/programs of the checkout.
 	SourceDir string
-	// Progress receives a line for each step. Default: nothing is printed.
+	// Progress receives a line for each step. By default, no lines are printed.
 	Progress io.Writer
 }
 
-// ClusterNames gives the n names cluster1, cluster2, ….
+// ClusterNames returns the n names cluster1, cluster2, ….
 func ClusterNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -71,7 +72,7 @@ func ClusterNames(n int) []string {
 	return names
 }
 
-// ArgoCDOr gives the versions of Argo CD that the environment asks for, or those given.
+// ArgoCDOr returns the versions of Argo CD in the environment variable ArgoCDEnv, or else the given versions.
 func ArgoCDOr(versions ...string) []string {
 	if list := os.Getenv(ArgoCDEnv); list != "" {
 		return strings.Split(list, ",")
@@ -79,7 +80,7 @@ func ArgoCDOr(versions ...string) []string {
 	return versions
 }
 
-// DefaultDir is the state directory used when none is named.
+// DefaultDir returns the default state directory.
 func DefaultDir() (string, error) {
 	if dir := os.Getenv(DirEnv); dir != "" {
 		return filepath.Abs(dir)
@@ -114,7 +115,7 @@ func (o *Options) complete() error {
 		o.HealthCheckPeriod = 10 * time.Second
 	}
 	if o.ReadyTimeout == 0 {
-		o.ReadyTimeout = 5 * time.Minute // on a machine that much else keeps busy, too
+		o.ReadyTimeout = 5 * time.Minute // long enough for a busy machine
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
@@ -168,7 +169,7 @@ func validateArgoCD(versions []string) error {
 	return nil
 }
 
-// validateTransport refuses a word that says of no place where works are.
+// validateTransport refuses an unknown transport.
 func validateTransport(transport string) error {
 	if transport != "" && !slices.Contains(Transports(), transport) {
 		return fmt.Errorf("transport %q is not among those of a fleet: name one of %v", transport, Transports())
@@ -176,7 +177,7 @@ func validateTransport(transport string) error {
 	return nil
 }
 
-// argoCDOn is the Argo CD of the hub, or of a managed cluster.
+// argoCDOn returns the Argo CD of the hub, or of a managed cluster.
 func (o *Options) argoCDOn(plane string) argoCD {
 	i := max(slices.Index(o.Clusters, plane), 0)
 	return argoCDOf(o.ArgoCD[i%len(o.ArgoCD)])

@@ -24,8 +24,8 @@ func (p paths) git() string              { return filepath.Join(p.root, "git") }
 func (p paths) pki(plane string) string  { return filepath.Join(p.root, "pki", plane) }
 func (p paths) data(plane string) string { return filepath.Join(p.root, "data", plane) }
 
-// socket is the control socket. The kernel allows it about a hundred characters, so that of a long path
-// lives in the folder for temporary files.
+// socket returns the path of the control socket. The kernel permits about a hundred characters. For a long state
+// directory, the socket is therefore in the folder for temporary files.
 func (p paths) socket() string {
 	path := filepath.Join(p.root, "control.sock")
 	if len(path) < 100 {
@@ -35,7 +35,7 @@ func (p paths) socket() string {
 	return filepath.Join(os.TempDir(), "towline-fleet-"+hex.EncodeToString(sum[:8])+".sock")
 }
 
-// leftovers are the folders that a fleet fills; its logs stay until the next start.
+// leftovers returns the folders that a fleet fills. The logs are not among them: they stay until the next start.
 func (p paths) leftovers() []string {
 	var dirs []string
 	for _, name := range []string{"data", "git", "pki", "kubeconfig", "bin"} {
@@ -53,15 +53,15 @@ func (p paths) create() error {
 	return nil
 }
 
-// removeAll removes a folder, also where a program took the permissions away that removing needs, as Argo
-// CD's repo server does with its clones.
+// removeAll removes a folder, even if a program has removed the permissions for the removal. Argo CD's repo server does
+// so with its clones.
 func removeAll(dir string) error {
 	if err := os.RemoveAll(dir); err == nil {
 		return nil
 	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrPermission) && entry != nil && entry.IsDir() {
-			return os.Chmod(path, 0o700) // the walk reads it on the next round
+			return os.Chmod(path, 0o700) // the walk reads the folder on the next round
 		}
 		return nil
 	})

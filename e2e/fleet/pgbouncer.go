@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// startPgBouncer runs PgBouncer between Maestro and its database. It keeps connections to the database open, of which Maestro would make
-// most anew for each request.
+// startPgBouncer runs PgBouncer between Maestro and its database. PgBouncer keeps connections to the database open.
+// Without PgBouncer, Maestro would open most connections again for each request.
 func (p *plane) startPgBouncer(ctx context.Context) error {
 	program, err := debianProgram("pgbouncer", "pgbouncer", "/usr/sbin")
 	if err != nil {

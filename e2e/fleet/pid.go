@@ -10,20 +10,20 @@ import (
 	"syscall"
 )
 
-// A ProcessRef names one run of a process: a pid alone may be somebody else's by now.
+// A ProcessRef identifies a run of a process. The pid alone is not enough, because the kernel reuses pids.
 type ProcessRef struct {
 	PID int `json:"pid"`
-	// Born is the process's start time as the kernel counts it.
+	// Born is the start time of the process in the kernel's unit.
 	Born string `json:"born"`
 }
 
-// refOf describes a process that runs now.
+// refOf returns the reference of a running process.
 func refOf(pid int) (ProcessRef, error) {
 	born, err := birth(pid)
 	return ProcessRef{PID: pid, Born: born}, err
 }
 
-// Alive says whether that very run of the process still runs.
+// Alive returns whether this run of the process still runs.
 func (r ProcessRef) Alive() bool {
 	if r.PID <= 0 || r.Born == "" {
 		return false
@@ -32,7 +32,7 @@ func (r ProcessRef) Alive() bool {
 	return err == nil && born == r.Born
 }
 
-// kill ends the process and its group, if it is still the same one.
+// kill ends the process and its group, if this run still runs.
 func (r ProcessRef) kill() error {
 	if !r.Alive() {
 		return nil
@@ -43,7 +43,7 @@ func (r ProcessRef) kill() error {
 	return nil
 }
 
-// birth gives the start time of a process, or an error if there is none or it is a zombie.
+// birth returns the start time of a process. It is an error if the process does not exist or is a zombie.
 func birth(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err == nil {
@@ -56,8 +56,8 @@ func birth(pid int) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// birthFromStat reads field 22 of /proc/<pid>/stat. Field 2 is the program's name in parentheses and may
-// hold anything, so counting starts behind it.
+// birthFromStat reads field 22 of /proc/<pid>/stat. Field 2 is the program's name in parentheses, with arbitrary
+// characters, so the count starts behind it.
 func birthFromStat(stat string) (string, error) {
 	end := strings.LastIndexByte(stat, ')')
 	fields := strings.Fields(stat[end+1:])
@@ -70,7 +70,7 @@ func birthFromStat(stat string) (string, error) {
 	return fields[19], nil
 }
 
-// residentKB is the memory that a process holds, or 0 where that cannot be told.
+// residentKB returns the resident memory of a process in KiB, or 0 if the value is unknown.
 func residentKB(pid int) int {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

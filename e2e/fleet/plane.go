@@ -15,14 +15,14 @@ import (
 
 const hubName = "hub"
 
-// Layers of processes: what is listed later needs what is listed earlier.
+// Layers of processes: a later layer needs the earlier layers.
 const (
 	layerStore = iota
 	layerAPIServer
 	layerControllers
 )
 
-// A plane is a control plane with all that runs beside it: the hub, or a managed cluster.
+// A plane is a control plane with its other processes: the hub, or a managed cluster.
 type plane struct {
 	*supervisor
 	name   string
@@ -32,10 +32,10 @@ type plane struct {
 	rest   *rest.Config
 	client client.Client
 	redis  *redisServer
-	// registers is set for a cluster that joins by itself, imported for a cluster that OCM's importer joins, and guest for the hub of
-	// another fleet, of which this one runs the agents and nothing else.
+	// registers is true for a cluster that joins by a bootstrap token, and imported for a cluster that OCM's importer
+	// joins. guest is true for the hub of a different fleet: only the hub's agents belong to this fleet.
 	registers, imported, guest bool
-	// transport is where its work agent fetches works.
+	// transport is where the plane's work agent fetches works.
 	transport string
 
 	portsMu sync.Mutex
@@ -50,7 +50,7 @@ func (s *supervisor) newPlane(name string) (*plane, error) {
 	return &plane{supervisor: s, name: name, argo: s.opts.argoCDOn(name), ca: ca, transport: s.opts.Transport, ports: map[string]int{}}, nil
 }
 
-// port gives the port for a purpose: the same one each time it is asked for.
+// port returns the port for a purpose. Further calls with the purpose return the same port.
 func (p *plane) port(purpose string) (int, error) {
 	p.portsMu.Lock()
 	defer p.portsMu.Unlock()
@@ -64,7 +64,7 @@ func (p *plane) port(purpose string) (int, error) {
 	return port, err
 }
 
-// addresses gives 127.0.0.1:<port> for each purpose.
+// addresses returns 127.0.0.1:<port> for each purpose.
 func (p *plane) addresses(purposes ...string) ([]string, error) {
 	out := make([]string, len(purposes))
 	for i, purpose := range purposes {
@@ -77,13 +77,14 @@ func (p *plane) addresses(purposes ...string) ([]string, error) {
 	return out, nil
 }
 
-// dir gives a folder of the plane's own, and makes it.
+// dir makes a folder in the plane's data, and returns its path.
 func (p *plane) dir(name string) (string, error) {
 	dir := filepath.Join(p.paths.data(p.name), name)
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// environment is what a process sees: nothing of the user's own settings, proxies least of all.
+// environment returns the environment of a process. The user's own settings, proxies above all, are not in the
+// environment.
 func (p *plane) environment(process string, extra ...string) ([]string, error) {
 	home, err := p.dir("home-" + process)
 	if err != nil {
@@ -97,7 +98,7 @@ func (p *plane) environment(process string, extra ...string) ([]string, error) {
 	return append(env, extra...), nil
 }
 
-// certificateKubeconfig writes kubeconfig/<file>.yaml for a user known by a client certificate.
+// certificateKubeconfig writes kubeconfig/<file>.yaml for a user with a client certificate.
 func (p *plane) certificateKubeconfig(file string, id identity) (string, error) {
 	pair, err := p.ca.issue(id)
 	if err != nil {
@@ -107,12 +108,12 @@ func (p *plane) certificateKubeconfig(file string, id identity) (string, error) 
 	return path, writeKubeconfig(path, renderKubeconfig(p.name, p.server, p.ca.certPEM, certificateUser(pair)))
 }
 
-// adminKubeconfig writes a kubeconfig with all rights, under a name that audit logs show.
+// adminKubeconfig writes a kubeconfig with all rights, for a user name that is visible in audit logs.
 func (p *plane) adminKubeconfig(file, user string) (string, error) {
 	return p.certificateKubeconfig(file, identity{user: user, groups: []string{"system:masters"}})
 }
 
-// componentKubeconfig is adminKubeconfig for one of the plane's own processes.
+// componentKubeconfig writes a kubeconfig with all rights for one of the plane's own processes.
 func (p *plane) componentKubeconfig(component string) (string, error) {
 	return p.adminKubeconfig(p.name+"-"+component, "fleet:"+component)
 }
@@ -131,7 +132,7 @@ func (p *plane) connect() error {
 	return p.connectBy(path)
 }
 
-// connectBy makes them from a kubeconfig.
+// connectBy makes the clients of the plane's admin from a kubeconfig.
 func (p *plane) connectBy(path string) (err error) {
 	if p.rest, err = loadRESTConfig(path); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (p *plane) connectBy(path string) (err error) {
 	return err
 }
 
-// apply applies YAML.
+// apply applies YAML manifests to the plane.
 func (p *plane) apply(ctx context.Context, namespace, text string) error {
 	objects, err := decode([]byte(strings.TrimSpace(text)))
 	if err != nil {
@@ -160,7 +161,8 @@ func (p *plane) apply(ctx context.Context, namespace, text string) error {
 	return applyObjects(ctx, p.client, namespace, objects...)
 }
 
-// applyManifests applies files that a set of programs brought.
+// applyManifests applies the manifests in a folder of a program set. With values, the manifests are rendered as
+// templates.
 func (p *plane) applyManifests(ctx context.Context, namespace, set, folder string, values any) error {
 	files, err := p.programs.Manifests(set, folder)
 	if err != nil {

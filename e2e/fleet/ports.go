@@ -8,28 +8,28 @@ import (
 	"sync"
 )
 
-// Ports are taken from below the range that kernels use for outgoing connections: a server that is stopped
-// and started again must find its port free, and a connection of anybody's could sit on an ephemeral one.
+// Ports are below the kernel's range for outgoing connections. A stopped server must find its port free at its next
+// start, and any connection could occupy an ephemeral port.
 //
-// They come in blocks, whose first port is never given out: who listens there has the block for itself. Otherwise two
-// fleets that start at the same time could both find a port free, before the program of either listens on it. A
-// fleet with a base port has no blocks.
+// Ports come in blocks. An allocator listens on the first port of a block to own the block, and does not return this
+// port. Without blocks, two fleets that start at the same time could both find a port free, before a program listens on
+// it. A fleet with a base port has no blocks.
 const (
 	firstPort  = 12000
 	lastPort   = 29999
 	portsBlock = 100
 )
 
-// A portAllocator hands out ports of 127.0.0.1 that nobody listens on, each once.
+// A portAllocator returns free ports of 127.0.0.1, each port once.
 type portAllocator struct {
 	mu     sync.Mutex
 	next   int
 	fixed  bool
-	blocks []net.Listener // on the first port of each block that this allocator has
+	blocks []net.Listener // on the first port of each block of this allocator
 }
 
-// newPortAllocator numbers the ports from base, or looks for free ones where base is 0. The seed makes two
-// fleets on one machine look in different places.
+// newPortAllocator numbers the ports from base, or looks for free ports if base is 0. Different seeds make two fleets
+// on a machine look in different places.
 func newPortAllocator(base int, seed string) *portAllocator {
 	if base != 0 {
 		return &portAllocator{next: base, fixed: true}
@@ -39,7 +39,7 @@ func newPortAllocator(base int, seed string) *portAllocator {
 	return &portAllocator{next: firstPort + int(hash.Sum32())%((lastPort+1-firstPort)/portsBlock)*portsBlock}
 }
 
-// take gives the next port.
+// take returns the next port.
 func (a *portAllocator) take(purpose string) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,7 +70,7 @@ func (a *portAllocator) take(purpose string) (int, error) {
 	return 0, fmt.Errorf("no free port for %s between %d and %d; the last one: %w", purpose, firstPort, lastPort, err)
 }
 
-// takeBlock takes the block of ports that begins with this one. It fails where somebody else has it.
+// takeBlock takes the block of ports with the given first port. It fails if another allocator has the block.
 func (a *portAllocator) takeBlock(first int) error {
 	listener, err := net.Listen("tcp", loopback(first))
 	if err == nil {

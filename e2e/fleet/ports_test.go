@@ -30,7 +30,8 @@ func TestPortsAreFreeAndDistinct(t *testing.T) {
 	}
 }
 
-// allocator looks for free ports where all others of the same test do, and not those of another process.
+// allocator returns an allocator that looks for free ports in the same place as all allocators of the test, but not of
+// a different process.
 func allocator(t *testing.T) *portAllocator {
 	t.Helper()
 	ports := newPortAllocator(0, fmt.Sprint(t.Name(), os.Getpid()))
@@ -38,7 +39,7 @@ func allocator(t *testing.T) *portAllocator {
 	return ports
 }
 
-// listen occupies a port that the allocator would give next.
+// listen occupies the port that the allocator would return next.
 func listen(t *testing.T) int {
 	t.Helper()
 	ports := allocator(t)
@@ -86,7 +87,7 @@ func TestPortsWrapAround(t *testing.T) {
 	}
 }
 
-// Two fleets that start at the same time look for ports before either listens on one.
+// Two fleets that start at the same time look for ports before any of their programs listens.
 func TestPortIsGivenToOneFleetOnly(t *testing.T) {
 	first, second := allocator(t), allocator(t)
 	given := map[int]bool{}

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// postgresUser is the only user of the fleet's PostgreSQL, and postgresDatabase the database that is there from
-	// the start.
+	// postgresUser is the only user of the fleet's PostgreSQL, and postgresDatabase its initial database.
 	postgresUser     = "maestro"
 	postgresDatabase = "postgres"
 
-	// maestroConnections is how many connections Maestro may have.
+	// maestroConnections is the maximum number of Maestro's connections.
 	maestroConnections = 400
 )
 
-// startPostgres runs a PostgreSQL that loses what it has when the machine does: it waits for no disk.
+// startPostgres runs a PostgreSQL without waits for the disk. Its data is lost if the machine crashes.
 func (p *plane) startPostgres(ctx context.Context) error {
 	address, err := p.addresses("postgres")
 	if err != nil {
@@ -48,12 +47,12 @@ func (p *plane) startPostgres(ctx context.Context) error {
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	return p.run(ctx, spec{
 		owner: p.name, name: "postgres", path: path, args: args, env: env, layer: layerStore, restart: true,
-		end:   syscall.SIGINT, // at SIGTERM it waits for its clients to leave
+		end:   syscall.SIGINT, // after SIGTERM, PostgreSQL waits until its clients leave
 		ready: databaseProbe(address[0]),
 	})
 }
 
-// databaseProbe is ready when the database answers at an address.
+// databaseProbe is ready when the database at an address answers.
 func databaseProbe(address string) probe {
 	return func(ctx context.Context) error {
 		_, err := queryDatabase(ctx, address, "SELECT 1")
@@ -61,7 +60,7 @@ func databaseProbe(address string) probe {
 	}
 }
 
-// createDatabase gives the folder of the database, and makes it where there is none.
+// createDatabase returns the folder of the database, and makes the database if it does not exist.
 func (p *plane) createDatabase(ctx context.Context) (string, error) {
 	dir, err := p.dir("postgres")
 	if err != nil {
@@ -86,7 +85,7 @@ func (p *plane) createDatabase(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// QueryDatabase asks the database of Maestro, and gives what psql prints: the columns of a row with | between them.
+// QueryDatabase queries the database of Maestro, and returns psql's output: the columns of a row with | between them.
 func (h *Hub) QueryDatabase(ctx context.Context, sql string) (string, error) {
 	status, err := h.fleet.Status(ctx)
 	if err != nil {

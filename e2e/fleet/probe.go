@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A probe answers nil when a process is ready.
+// A probe returns nil when a process is ready.
 type probe func(ctx context.Context) error
 
 var probeClient = &http.Client{
 	Timeout: 2 * time.Second,
 	Transport: &http.Transport{
 		DisableKeepAlives: true,
-		// Only readiness is asked for, of a server that this process has just started.
+		// The probe only checks readiness, of a server that this process has just started.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	},
 }

@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// A spec says how a process is run.
+// A spec describes how to run a process.
 type spec struct {
 	owner, name, path string
 	args, env         []string
 	dir, log          string
-	// layer orders the end: higher layers stop first.
+	// layer is the order of the stop: higher layers stop first.
 	layer int
-	// ready is asked until it answers nil.
+	// ready is called until it returns nil.
 	ready probe
-	// restart brings the process back when it ends by itself, as a kubelet would.
+	// restart starts the process again after an unrequested end, as a kubelet would.
 	restart bool
-	// end is the signal that asks for the end; SIGTERM if there is none.
+	// end is the signal that requests the end. Zero means SIGTERM.
 	end syscall.Signal
-	// timeout bounds the wait for ready, grace the wait for the end.
+	// timeout is the time limit for ready, and grace is the time limit for the end.
 	timeout, grace time.Duration
 }
 
-// title names the process in messages and its log.
+// title returns the name of the process in messages and of its log.
 func (s spec) title() string {
 	if s.name == "" {
 		return s.owner
@@ -36,10 +36,10 @@ func (s spec) title() string {
 	return s.owner + "-" + s.name
 }
 
-// A process is a program that is run, watched and stopped.
+// A process is a program that the fleet runs, watches and stops.
 type process struct {
 	spec spec
-	// changed is called after each start and end; say tells the user what happened unasked.
+	// changed is called after each start and end. say reports unrequested events to the user.
 	changed func()
 	say     func(format string, args ...any)
 
@@ -48,8 +48,8 @@ type process struct {
 	mu       sync.Mutex
 	cmd      *exec.Cmd
 	ref      ProcessRef
-	exited   chan struct{} // closed when the present run has ended
-	reaped   chan struct{} // closed when that has been written down as well
+	exited   chan struct{} // closed when the current run has ended
+	reaped   chan struct{} // closed when the end is recorded
 	exit     error
 	since    time.Time
 	restarts int
@@ -61,7 +61,7 @@ const (
 	lastBackoff  = 16 * time.Second
 )
 
-// start runs the process and waits until it is ready. It does nothing to one that runs.
+// start runs the process and waits until the process is ready. It has no effect on a running process.
 func (p *process) start(ctx context.Context) error {
 	p.op.Lock()
 	defer p.op.Unlock()
@@ -91,7 +91,7 @@ func (p *process) launch() error {
 	if err := spawn(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", p.spec.title(), err)
 	}
-	ref, _ := refOf(cmd.Process.Pid) // one that has ended already is noticed below
+	ref, _ := refOf(cmd.Process.Pid) // an end before this line is noticed below
 	exited, reaped := make(chan struct{}), make(chan struct{})
 	p.mu.Lock()
 	p.cmd, p.ref, p.exited, p.reaped, p.exit, p.since = cmd, ref, exited, reaped, nil, time.Now()
@@ -101,7 +101,7 @@ func (p *process) launch() error {
 	return nil
 }
 
-// reap waits for the end of a run, and ends what it left behind in its group.
+// reap waits for the end of a run, and kills the remaining processes of its group.
 func (p *process) reap(cmd *exec.Cmd, exited, reaped chan struct{}) {
 	defer close(reaped)
 	err := cmd.Wait()
@@ -138,7 +138,7 @@ func (p *process) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the process and waits for the end. It does nothing to one that does not run.
+// stop ends the process and waits for the end. It has no effect on a stopped process.
 func (p *process) stop() {
 	p.mu.Lock()
 	if p.cancel != nil {

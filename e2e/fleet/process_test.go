@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// shell makes a process that runs a script; it is stopped when the test ends.
+// shell makes a process that runs a script. The process is stopped when the test ends.
 func shell(t *testing.T, script string, change func(*spec)) *process {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestProcessStartsOnceAndStops(t *testing.T) {
 	if err := fileThere(p, "ended")(t.Context()); err != nil {
 		t.Error("it was not asked to end before it was killed")
 	}
-	p.stop() // nothing to do
+	p.stop() // a second stop has no effect
 }
 
 func TestProcessThatEndsBeforeItIsReadyShowsItsLog(t *testing.T) {

@@ -2,16 +2,16 @@ package fleet
 
 import "slices"
 
-// A programSet is a Go module under e2e/programs: its programs share one dependency graph.
+// A programSet is a Go module under e2e/programs. The programs of the module share a dependency graph.
 type programSet struct {
 	name     string
 	programs []program
-	// links are further names of the first program, which takes its role from the name it is called by.
+	// links are further names of the first program. The program takes its role from its name.
 	links []string
-	// manifests are files of the set's modules that the fleet applies, copied beside the programs so that
-	// a warm cache needs no module cache.
+	// manifests are files of the set's modules that the fleet applies. They are copied to the programs, so a warm cache
+	// works without a module cache.
 	manifests []manifest
-	// sources are files of the set's own, for programs that no module has as they are needed.
+	// sources are the module's own source files, for programs that no other module has in the needed form.
 	sources []string
 }
 
@@ -19,7 +19,7 @@ type program struct {
 	name, pkg string
 }
 
-// A manifest is a file pattern inside a Go module, and the folder of the cache that receives its matches.
+// A manifest is a file pattern inside a Go module, and the folder of the cache for the matching files.
 type manifest struct {
 	module, pattern, folder string
 }
@@ -30,8 +30,8 @@ const (
 	kwokModule = "sigs.k8s.io/kwok"
 
 	argo3Module = "github.com/argoproj/argo-cd/v3"
-	// scriptsFolder is the folder of an Argo CD's scripts, which its repo server looks for on PATH: without them it
-	// answers "permission denied".
+	// scriptsFolder is the folder of an Argo CD's scripts. Its repo server looks for the scripts on PATH, and answers
+	// "permission denied" without them.
 	scriptsFolder = "scripts"
 )
 
@@ -77,7 +77,7 @@ var (
 	kustomizeSet = programSet{name: "kustomize", programs: []program{{"kustomize", "sigs.k8s.io/kustomize/kustomize/v5"}}}
 )
 
-// argoSet is the set of an Argo CD from the module that it is published as.
+// argoSet returns the program set of an Argo CD from its published module.
 func argoSet(name, module string, more ...manifest) programSet {
 	return programSet{
 		name:     name,
@@ -104,17 +104,17 @@ func argoSet(name, module string, more ...manifest) programSet {
 type argoCD struct {
 	version string
 	set     programSet
-	// mutualTLS is set where components show the repo server a certificate (3.5 and later).
+	// mutualTLS is true if components show a certificate to the repo server (3.5 and later).
 	mutualTLS bool
 }
 
-// argoCDs are the versions that Options.ArgoCD may name.
+// argoCDs are the permitted versions in Options.ArgoCD.
 var argoCDs = []argoCD{
 	{version: "3", set: argoSet("argocd3", argo3Module, manifest{argo3Module, "hack/*-wrapper.sh", scriptsFolder}), mutualTLS: true},
 	{version: "2.14", set: argoSet("argocd", "github.com/argoproj/argo-cd/v2")},
 }
 
-// ArgoCDVersions are the versions of Argo CD that Options.ArgoCD may name.
+// ArgoCDVersions returns the permitted versions in Options.ArgoCD.
 func ArgoCDVersions() []string {
 	var versions []string
 	for _, a := range argoCDs {
@@ -123,17 +123,17 @@ func ArgoCDVersions() []string {
 	return versions
 }
 
-// argoCDOf gives a version of Argo CD; there is one for each name that Options.validate lets through.
+// argoCDOf returns a version of Argo CD. The version must have passed Options.validate.
 func argoCDOf(version string) argoCD {
 	i := slices.IndexFunc(argoCDs, func(a argoCD) bool { return a.version == version })
 	return argoCDs[i]
 }
 
-// allSets are all sets there are.
+// allSets are the program sets of a fleet with all versions of Argo CD.
 var allSets = setsFor(ArgoCDVersions())
 
-// setsFor are the sets of a fleet with those versions of Argo CD, in the order in which they are built: what `assets`
-// needs comes first.
+// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order. The sets for `assets`
+// come first.
 func setsFor(versions []string) []programSet {
 	sets := []programSet{etcdSet, kubernetesSet, ocmSet}
 	for _, version := range slices.Compact(slices.Sorted(slices.Values(versions))) {
@@ -142,5 +142,5 @@ func setsFor(versions []string) []programSet {
 	return append(sets, kwokSet, kustomizeSet)
 }
 
-// controlPlaneSet is the part of Kubernetes that a bare control plane needs.
+// controlPlaneSet is the part of Kubernetes for a control plane without controllers.
 var controlPlaneSet = programSet{name: "kubernetes", programs: kubernetesSet.programs[:2]}

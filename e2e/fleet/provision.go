@@ -35,23 +35,24 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// importing makes the registration controller install the agents on clusters of Cluster API, as a ClusterManager with the feature gate
-// ClusterImporter and the renderer render-auto does.
+// importing makes the registration controller install the agents on clusters of Cluster API. A ClusterManager with the
+// feature gate ClusterImporter and the renderer render-auto sets the same arguments.
 var importing = []string{
 	"--feature-gates=ManagedClusterAutoApproval=true,ClusterImporter=true", autoApproved,
 	"--import-renderers=render-auto", "--agent-image=registration-operator.invalid/unused",
 	"--bootstrap-serviceaccount=" + bootstrapNamespace + "/" + bootstrapAccount,
 }
 
-// registrationAccount is the ServiceAccount of the registration controller. OCM's operator makes it from a template with an annotation that
-// only the operator understands.
+// registrationAccount is the ServiceAccount of the registration controller. OCM's operator makes the account from a
+// template with an annotation only for the operator.
 const registrationAccount = `
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: registration-controller-sa, namespace: open-cluster-management-hub}}
 `
 
 var klusterletKind = schema.GroupVersionKind{Group: "operator.open-cluster-management.io", Version: "v1", Kind: "Klusterlet"}
 
-// provisionCluster starts a cluster that nobody has joined to the hub, as Cluster API does. OCM's importer runs on the hub from then on.
+// provisionCluster starts a cluster without joining it to the hub, as Cluster API does. OCM's importer runs on the hub
+// from then on.
 func (s *supervisor) provisionCluster(ctx context.Context, name string) error {
 	if err := s.hub.startImporter(ctx); err != nil {
 		return err
@@ -65,8 +66,8 @@ func (s *supervisor) provisionCluster(ctx context.Context, name string) error {
 	return p.startCluster(ctx, ready)
 }
 
-// startImporter runs the registration controller with the importer. It has the rights of its own ServiceAccount and no others, so that the
-// importer reads only the kubeconfig Secrets that somebody permits.
+// startImporter runs the registration controller with the importer. The importer has only the rights of its own
+// ServiceAccount, and reads only permitted kubeconfig Secrets.
 func (p *plane) startImporter(ctx context.Context) error {
 	if err := p.apply(ctx, "", clusterAPI+"---"+bootstrapObjects+"---"+registrationAccount); err != nil {
 		return err
@@ -88,12 +89,12 @@ func (p *plane) startImporter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The last of two equal flags counts.
+	// The last of two equal flags has effect.
 	return p.restartRegistration(ctx, append(slices.Clip(importing), "--kubeconfig="+kubeconfig)...)
 }
 
-// publishClusterInfo writes the ConfigMap in which kubeadm publishes the address of a cluster. The importer gives the address of the hub to
-// the agents by it.
+// publishClusterInfo writes the ConfigMap in which kubeadm publishes the address of a cluster. The importer reads the
+// hub's address for the agents from this ConfigMap.
 func (p *plane) publishClusterInfo(ctx context.Context) error {
 	kubeconfig, err := clientcmd.Write(*renderKubeconfig(hubName, p.server, p.ca.certPEM, &api.AuthInfo{}))
 	if err != nil {
@@ -104,8 +105,8 @@ func (p *plane) publishClusterInfo(ctx context.Context) error {
 	return client.IgnoreAlreadyExists(p.client.Create(ctx, info))
 }
 
-// operateKlusterlet does the work of OCM's Klusterlet operator, which needs containers: it waits for the objects that the importer brings, and
-// starts the agents that these objects ask for.
+// operateKlusterlet does the work of OCM's Klusterlet operator, because the operator needs containers. It waits for the
+// importer's objects, and starts the agents for these objects.
 func (s *supervisor) operateKlusterlet(ctx context.Context, name string) error {
 	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && p.imported })
 	if i < 0 {
@@ -122,7 +123,8 @@ func (s *supervisor) operateKlusterlet(ctx context.Context, name string) error {
 	return p.registerBy(ctx, bootstrap)
 }
 
-// bootstrapKubeconfig waits for the Klusterlet and for the Secret with which its agents join, and writes the kubeconfig of the Secret to a file.
+// bootstrapKubeconfig waits for the Klusterlet and for the Secret with the bootstrap kubeconfig. It writes the
+// kubeconfig to a file, and returns its path.
 func (p *plane) bootstrapKubeconfig(ctx context.Context) (string, error) {
 	ctx, cancel := p.limit(ctx, fmt.Sprintf("the importer brought no Klusterlet to %s (see the conditions of its ManagedCluster, and %s)",
 		p.name, p.paths.log("hub-registration-controller")))
@@ -139,8 +141,8 @@ func (p *plane) bootstrapKubeconfig(ctx context.Context) (string, error) {
 	return path, os.WriteFile(path, secret.Data["kubeconfig"], 0o600)
 }
 
-// Provision starts one more cluster, which has an Argo CD and no agents of OCM, as a provider of Cluster API does. It returns when the API
-// server of the cluster is ready. OCM's importer runs on the hub until Leave.
+// Provision starts a new cluster with an Argo CD and without OCM's agents, as a provider of Cluster API does. It
+// returns when the cluster's API server is ready. OCM's importer runs on the hub until Leave.
 func (f *Fleet) Provision(ctx context.Context, name string) (*Cluster, error) {
 	if err := f.control.act(ctx, actProvision, name, ""); err != nil {
 		return nil, err
@@ -148,8 +150,8 @@ func (f *Fleet) Provision(ctx context.Context, name string) (*Cluster, error) {
 	return f.joined(name)
 }
 
-// OperateKlusterlet does the work of OCM's Klusterlet operator on a cluster that Provision started: it waits until OCM's importer has brought
-// a Klusterlet, starts the agents with the kubeconfig that the importer has brought, and returns when the cluster is Available.
+// OperateKlusterlet does the work of OCM's Klusterlet operator on a cluster of Provision. It waits until OCM's importer
+// has made a Klusterlet, starts the agents with the importer's kubeconfig, and returns when the cluster is Available.
 func (f *Fleet) OperateKlusterlet(ctx context.Context, name string) error {
 	return f.control.act(ctx, actOperate, name, "")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// These tests start real fleets: minutes where the programs are not built, half a minute where they are. The
-// end-to-end suite stands on the same ground; they are for work on the fleet itself.
+// needReal skips a test unless real fleets are wanted. A start takes half a minute with built programs, and minutes
+// without. These tests are for work on the fleet: the end-to-end suite uses real fleets too.
 func needReal(t *testing.T) context.Context {
 	t.Helper()
 	if os.Getenv("TOWLINE_FLEET_TEST") == "" {
@@ -27,7 +27,7 @@ func needReal(t *testing.T) context.Context {
 	return ctx
 }
 
-// eventually tries until a kubectl command prints what is wanted.
+// eventually repeats a kubectl command until its output is the wanted output.
 func eventually(ctx context.Context, t *testing.T, c *fleet.ControlPlane, want string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)

@@ -8,7 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// A redisServer is an in-process Redis for one Argo CD.
+// A redisServer is an in-process Redis for an Argo CD.
 type redisServer struct {
 	server *miniredis.Miniredis
 	done   chan struct{}
@@ -25,7 +25,7 @@ func startRedis(address string) (*redisServer, error) {
 	return r, nil
 }
 
-// age lets entries expire: miniredis leaves the passing of time to its user.
+// age makes entries expire, because miniredis has no clock.
 func (r *redisServer) age() {
 	const step = time.Second
 	ticker := time.NewTicker(step)

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// bootstrapAccount is whose token a cluster joins with, in bootstrapNamespace, as `clusteradm init` makes it.
+// bootstrapAccount is the ServiceAccount in bootstrapNamespace whose token lets a cluster join, as `clusteradm init`
+// makes the account.
 const (
 	bootstrapNamespace = "open-cluster-management"
 	bootstrapAccount   = "agent-registration-bootstrap"
 )
 
-// bootstrapObjects let whoever has the token ask to join, and nothing else.
+// bootstrapObjects give bootstrapAccount only the rights to request to join.
 const bootstrapObjects = `
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: agent-registration-bootstrap, namespace: open-cluster-management}}
 ---
@@ -37,14 +38,14 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "open-cl
 subjects: [{kind: ServiceAccount, name: agent-registration-bootstrap, namespace: open-cluster-management}]
 `
 
-// autoApproval makes the registration controller accept clusters that come with that token.
+// autoApproval makes the registration controller accept clusters with the token of bootstrapAccount.
 var autoApproval = []string{"--feature-gates=ManagedClusterAutoApproval=true", autoApproved}
 
-// autoApproved names the account whose certificate requests are approved.
+// autoApproved is the flag with the account whose certificate requests are approved.
 const autoApproved = "--auto-approved-csr-users=system:serviceaccount:" + bootstrapNamespace + ":" + bootstrapAccount
 
-// addCluster starts one more managed cluster, which registers itself: its agent has a bootstrap token and nothing else, and the
-// hub accepts it by itself. Nobody makes its ManagedCluster.
+// addCluster starts a new managed cluster. The cluster registers with the hub: its agent has only a bootstrap token,
+// creates the ManagedCluster, and the hub accepts the cluster without a person.
 func (s *supervisor) addCluster(ctx context.Context, name string) error {
 	if err := s.hub.restartRegistration(ctx, autoApproval...); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (s *supervisor) newCluster(name string, as func(*plane)) (*plane, error) {
 	return p, nil
 }
 
-// removeCluster ends a cluster that addCluster or provisionCluster started, and its ManagedCluster with it.
+// removeCluster ends a cluster of addCluster or provisionCluster, and deletes its ManagedCluster.
 func (s *supervisor) removeCluster(ctx context.Context, name string) error {
 	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && (p.registers || p.imported) })
 	if i < 0 {
@@ -102,7 +103,8 @@ func (s *supervisor) removeCluster(ctx context.Context, name string) error {
 	return s.hub.restartRegistration(ctx)
 }
 
-// detach deletes a ManagedCluster while its agents are there to clean up, and waits until it is gone.
+// detach deletes a ManagedCluster and waits until the hub has removed it. The cluster's agents must still run, because
+// they clean up.
 func (p *plane) detach(ctx context.Context, name string) error {
 	cluster := &unstructured.Unstructured{}
 	cluster.SetGroupVersionKind(managedClusterKind)
@@ -124,7 +126,7 @@ func (p *plane) detach(ctx context.Context, name string) error {
 	})
 }
 
-// restartRegistration runs the hub's registration controller with more arguments than those of the fleet, or without.
+// restartRegistration restarts the hub's registration controller with additional arguments, or without.
 func (p *plane) restartRegistration(ctx context.Context, args ...string) error {
 	if err := p.stopProcess(ctx, hubName, "registration-controller"); err != nil {
 		return err
@@ -132,7 +134,7 @@ func (p *plane) restartRegistration(ctx context.Context, args ...string) error {
 	return p.startOCMController(ctx, "registration", args...)
 }
 
-// register has the cluster's agents join with the bootstrap token, as after `clusteradm join`.
+// register lets the cluster's agents join with the bootstrap token, as after `clusteradm join`.
 func (p *plane) register(ctx context.Context) error {
 	bootstrap, err := p.hub.serviceAccountKubeconfig(ctx, bootstrapNamespace, bootstrapAccount)
 	if err != nil {
@@ -141,7 +143,8 @@ func (p *plane) register(ctx context.Context) error {
 	return p.registerBy(ctx, bootstrap)
 }
 
-// registerBy starts the agents of a cluster with a kubeconfig that may ask to join, and waits until the cluster is Available.
+// registerBy starts the agents of a cluster with a kubeconfig that permits a request to join, and waits until the
+// cluster is Available.
 func (p *plane) registerBy(ctx context.Context, bootstrap string) error {
 	if err := p.startRegistrationAgent(ctx, bootstrap, "--spoke-external-server-urls="+p.server); err != nil {
 		return err
@@ -156,7 +159,8 @@ func (p *plane) registerBy(ctx context.Context, bootstrap string) error {
 	return p.waitAvailable(ctx)
 }
 
-// registered waits until the registration agent has its own identity on the hub, and makes it the kubeconfig of the agents.
+// registered waits until the registration agent has an identity on the hub. It writes a kubeconfig with this identity
+// for the agents, and returns the path of the file.
 func (p *plane) registered(ctx context.Context) (string, error) {
 	dir, err := p.dir("hub-kubeconfig")
 	if err != nil {
@@ -181,8 +185,8 @@ func (p *plane) registered(ctx context.Context) (string, error) {
 		ClientCertificate: filepath.Join(dir, "tls.crt"), ClientKey: filepath.Join(dir, "tls.key")}))
 }
 
-// Join starts one more managed cluster, which registers itself with the hub by a bootstrap token, and returns when it is
-// Available. Nobody touches the hub for it.
+// Join starts a new managed cluster, and returns when the cluster is Available. The cluster registers with the hub by a
+// bootstrap token, without any action on the hub.
 func (f *Fleet) Join(ctx context.Context, name string) (*Cluster, error) {
 	if err := f.control.act(ctx, actJoin, name, ""); err != nil {
 		return nil, err
@@ -190,7 +194,7 @@ func (f *Fleet) Join(ctx context.Context, name string) (*Cluster, error) {
 	return f.joined(name)
 }
 
-// joined adds a cluster that the fleet has had since a moment ago.
+// joined returns a cluster that the fleet has just started, and adds the cluster to the fleet's list.
 func (f *Fleet) joined(name string) (*Cluster, error) {
 	config, err := loadRESTConfig(f.paths.kubeconfig(name))
 	if err != nil {
@@ -201,7 +205,8 @@ func (f *Fleet) joined(name string) (*Cluster, error) {
 	return c, nil
 }
 
-// Leave deletes the ManagedCluster of a cluster that joined, waits until the hub has let go of it, and ends the cluster.
+// Leave deletes the ManagedCluster of a cluster of Join or Provision, waits until the hub has removed it, and ends the
+// cluster.
 func (f *Fleet) Leave(ctx context.Context, name string) error {
 	if err := f.control.act(ctx, actLeave, name, ""); err != nil {
 		return err

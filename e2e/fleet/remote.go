@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// remoteControl asks the supervisor of another process through its socket.
+// remoteControl calls the supervisor of another process through its socket.
 type remoteControl struct{ client *http.Client }
 
 func newRemoteControl(socket string) remoteControl {
@@ -56,7 +56,8 @@ func (c remoteControl) do(ctx context.Context, method, path string, form url.Val
 	return body, err
 }
 
-// Connect gives a fleet that another process runs, by its state directory (the default one if it is empty).
+// Connect returns the running fleet of another process, by the state directory. An empty dir means the default state
+// directory.
 func Connect(ctx context.Context, dir string) (*Fleet, error) {
 	opts := Options{Dir: dir}
 	if err := opts.completeDirs(); err != nil {
@@ -74,7 +75,7 @@ func Connect(ctx context.Context, dir string) (*Fleet, error) {
 	return newFleet(dirs, status, remote)
 }
 
-// ReadStatus asks a running fleet how it is, also while it starts.
+// ReadStatus returns the status of a running or starting fleet.
 func ReadStatus(ctx context.Context, dir string) (Status, error) {
 	opts := Options{Dir: dir}
 	if err := opts.completeDirs(); err != nil {
@@ -88,7 +89,7 @@ func ReadStatus(ctx context.Context, dir string) (Status, error) {
 	return status, nil
 }
 
-// Down asks a running fleet to end, and waits until it has.
+// Down asks a running fleet to end, and waits for the end.
 func Down(ctx context.Context, dir string) error {
 	status, err := ReadStatus(ctx, dir)
 	if err != nil {

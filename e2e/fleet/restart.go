@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// watch brings a process back that ends without having been asked to.
+// watch restarts a process after an unrequested end.
 func (p *process) watch(ctx context.Context) {
 	if !p.spec.restart {
 		return
 	}
-	// The start is over; the process is watched for as long as it is wanted.
+	// The start's context ends before the watch. The watch ends with stop.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.mu.Lock()
 	p.cancel = cancel

@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// checkoutRoot finds the root of the checkout: upwards from the working directory, else from this very file.
+// checkoutRoot returns the root of the checkout: a folder above the working directory, or else above this source file.
 func checkoutRoot() (string, error) {
 	if wd, err := os.Getwd(); err == nil {
 		if root, ok := rootAbove(wd); ok {

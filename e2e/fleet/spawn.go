@@ -14,8 +14,9 @@ type spawnRequest struct {
 var spawner = sync.OnceValue(func() chan<- spawnRequest {
 	requests := make(chan spawnRequest)
 	go func() {
-		// Linux signals a child when the thread that made it ends (not the process). So all children
-		// are made by one thread, which is locked to this goroutine and never ends before the process.
+		// Linux signals a child when the thread that made the child ends, not only when the process ends. All children
+		// are therefore made by a single thread. The thread is locked to this goroutine and lives as long as the
+		// process.
 		runtime.LockOSThread()
 		for r := range requests {
 			r.result <- r.cmd.Start()
@@ -24,7 +25,7 @@ var spawner = sync.OnceValue(func() chan<- spawnRequest {
 	return requests
 })
 
-// spawn starts a command that dies with this process.
+// spawn starts a command. The command's process dies with this process.
 func spawn(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = childAttributes()
 	request := spawnRequest{cmd: cmd, result: make(chan error)}

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Start brings up a fleet and returns when all of it is ready. What has been started is stopped again if
-// something does not come up, or if ctx ends before; afterwards ctx has no meaning any more, and Stop ends
-// the fleet. Its processes die with this one, however it ends.
+// Start starts a fleet and returns when the whole fleet is ready. If a part fails, or if ctx ends before, Start stops
+// the fleet and returns an error. After the start, ctx has no effect any more, and Stop ends the fleet. The fleet's
+// processes die at any end of this process.
 func Start(ctx context.Context, opts Options) (*Fleet, error) {
 	if err := opts.complete(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Start(ctx context.Context, opts Options) (*Fleet, error) {
 	return f, nil
 }
 
-// prepare checks what the fleet needs, claims the state directory and builds the programs.
+// prepare checks the requirements, claims the state directory and builds the programs.
 func (s *supervisor) prepare(ctx context.Context) (err error) {
 	if _, err := gitBackend(ctx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// builder compiles what the fleet's options ask for.
+// builder returns a Builder for the fleet's options.
 func (s *supervisor) builder() *Builder {
 	return &Builder{
 		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Transport: s.opts.Transport, Progress: s.opts.Progress,
@@ -82,7 +82,7 @@ func (s *supervisor) builder() *Builder {
 }
 
 func (s *supervisor) createPlanes() (err error) {
-	// A new fleet's logs are its own.
+	// A new fleet starts with an empty folder of logs.
 	if err := errors.Join(removeAll(s.paths.logs()), s.paths.create()); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *supervisor) createPlanes() (err error) {
 	return s.takeWellKnownPorts()
 }
 
-// takeWellKnownPorts takes the ports that people use first, so that a base port gives the same ones each time.
+// takeWellKnownPorts takes the ports for people first. With a base port, these ports are then the same for each start.
 func (s *supervisor) takeWellKnownPorts() (err error) {
 	if s.gitPort, err = s.ports.take("git"); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (s *supervisor) takeWellKnownPorts() (err error) {
 	return nil
 }
 
-// linkPrograms makes a folder that serves as PATH: for the repo servers, and for a user's shell. Argo CD's programs in
-// it are the hub's; its CLI is there in each version too, as argocd-<version>.
+// linkPrograms fills a folder that serves as PATH: for the repo servers, and for a user's shell. Its Argo CD programs
+// are of the hub's version. The argocd CLI of each version is argocd-<version>.
 func (s *supervisor) linkPrograms() error {
 	links := map[string]string{}
 	for _, name := range s.programs.Names() {
@@ -138,7 +138,7 @@ func (s *supervisor) linkPrograms() error {
 	return nil
 }
 
-// startAll starts the Git server, the hub and the clusters, side by side where they do not need each other.
+// startAll starts the Git server, the hub and the clusters. Independent parts start in parallel.
 func (s *supervisor) startAll(ctx context.Context) error {
 	if err := s.startGitServer(ctx); err != nil {
 		return err
@@ -179,8 +179,8 @@ func (s *supervisor) startGitServer(ctx context.Context) error {
 	return nil
 }
 
-// stop ends everything in reverse order: clusters, hub, then what lives in this process. Data is removed;
-// logs stay. It may be called twice.
+// stop ends the fleet in reverse order: clusters, hub, then the servers in this process. It removes the data and keeps
+// the logs. It may be called twice.
 func (s *supervisor) stop(failed bool) {
 	s.mu.Lock()
 	if s.stopped {
@@ -201,7 +201,7 @@ func (s *supervisor) stop(failed bool) {
 	if s.control != nil {
 		_ = s.control.Close()
 	}
-	s.saveMu.Lock() // no process's end writes the state file any more
+	s.saveMu.Lock() // from now on, the end of a process does not write the state file
 	defer s.saveMu.Unlock()
 	if err := removeState(s.paths, false); err != nil {
 		s.progress("removing data: %v", err)

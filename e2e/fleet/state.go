@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Status is what a fleet says about itself. The same document is its state file.
+// A Status describes a fleet. The state file has the same form.
 type Status struct {
 	Dir        string     `json:"dir"`
 	Ready      bool       `json:"ready"`
@@ -16,14 +16,16 @@ type Status struct {
 	Supervisor ProcessRef `json:"supervisor"`
 	Git        string     `json:"git,omitempty"`
 	ArgoCD     string     `json:"argocd,omitempty"`
-	// Maestro is the root of Maestro's REST API, and MaestroGRPC the address of its gRPC server, where there is Maestro.
+	// Maestro is the root of Maestro's REST API, and MaestroGRPC the address of its gRPC server. Both are empty without
+	// Maestro.
 	Maestro     string `json:"maestro,omitempty"`
 	MaestroGRPC string `json:"maestroGRPC,omitempty"`
-	// Broker is the address of the MQTT broker that Maestro and the work agents meet at.
+	// Broker is the address of the MQTT broker between Maestro and the work agents.
 	Broker string `json:"broker,omitempty"`
-	// BrokerAccounts is the address of the broker for clusters with accounts of their own, whose rules are those of docs/maestro.md.
+	// BrokerAccounts is the address of the broker for clusters with separate accounts. The rules are from
+	// docs/maestro.md.
 	BrokerAccounts string `json:"brokerAccounts,omitempty"`
-	// Database is the address of the PostgreSQL that keeps the works of Maestro.
+	// Database is the address of the PostgreSQL with Maestro's works.
 	Database string        `json:"database,omitempty"`
 	Planes   []PlaneStatus `json:"planes"`
 }
@@ -33,12 +35,12 @@ type PlaneStatus struct {
 	Name       string `json:"name"`
 	Server     string `json:"server"`
 	Kubeconfig string `json:"kubeconfig"`
-	// ArgoCD is the version of its Argo CD, by the name that Options has for it.
+	// ArgoCD is the version of the plane's Argo CD, as in Options.ArgoCD.
 	ArgoCD string `json:"argocd,omitempty"`
-	// Redis is the address of its Argo CD's, and Etcd that of the API server's store.
+	// Redis is the address of the Redis of the plane's Argo CD. Etcd is the address of the API server's etcd.
 	Redis string `json:"redis,omitempty"`
 	Etcd  string `json:"etcd,omitempty"`
-	// Available is the status of the ManagedCluster's condition; it is asked for, not kept.
+	// Available is the status of the ManagedCluster's condition. It is read from the hub, and not stored.
 	Available string          `json:"available,omitempty"`
 	Processes []ProcessStatus `json:"processes"`
 }
@@ -55,7 +57,7 @@ type ProcessStatus struct {
 	Log      string    `json:"log"`
 }
 
-// status describes the fleet as it is now.
+// status returns the current status of the fleet.
 func (s *supervisor) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +113,7 @@ func (p *process) status() ProcessStatus {
 	return status
 }
 
-// save writes the state file: what a later start needs to find what this fleet may leave behind.
+// save writes the state file. A later start reads the file to find the leftovers of this fleet.
 func (s *supervisor) save() {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
@@ -141,7 +143,7 @@ func writeState(dirs paths, status Status) error {
 	return os.Rename(part, dirs.state())
 }
 
-// readState reads the state file; there is none if the error is os.ErrNotExist.
+// readState reads the state file. The error is os.ErrNotExist if there is no file.
 func readState(dirs paths) (Status, error) {
 	var status Status
 	data, err := os.ReadFile(dirs.state())

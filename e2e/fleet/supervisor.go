@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A supervisor is a fleet's running side: it owns the processes and the state file.
+// A supervisor runs a fleet: it owns the processes and the state file.
 type supervisor struct {
 	opts     Options
 	paths    paths
@@ -27,7 +27,7 @@ type supervisor struct {
 	gitPort   int
 	unlock    func()
 	control   io.Closer
-	down      chan struct{} // closed when somebody asks for the end
+	down      chan struct{} // closed on a request to end the fleet
 	downOnce  sync.Once
 
 	saveMu sync.Mutex
@@ -38,7 +38,7 @@ func (s *supervisor) progress(format string, args ...any) {
 	fmt.Fprintf(s.opts.Progress, "%5.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// run starts a process and remembers it.
+// run starts a process and registers it.
 func (s *supervisor) run(ctx context.Context, sp spec) error {
 	p, err := s.register(sp)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *supervisor) run(ctx context.Context, sp spec) error {
 	return p.start(ctx)
 }
 
-// register remembers a process under its owner and name; a second time it gets the new spec.
+// register registers a process under its owner and name. A second call with the same owner and name replaces the spec.
 func (s *supervisor) register(sp spec) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *supervisor) complete(sp *spec) {
 	}
 }
 
-// checkExtras refuses extra arguments that no process has received.
+// checkExtras refuses extra arguments or environment variables for processes that do not run.
 func (s *supervisor) checkExtras() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *supervisor) checkExtras() error {
 	return nil
 }
 
-// find gives an owner's processes by the name of one of them or of a group.
+// find returns an owner's processes by the name of a process or of a group.
 func (s *supervisor) find(owner, what string) ([]*process, error) {
 	names := []string{what}
 	if group, ok := groups[what]; ok {
@@ -124,7 +124,7 @@ func (s *supervisor) find(owner, what string) ([]*process, error) {
 	return found, nil
 }
 
-// groups are the words by which several processes are stopped and started together.
+// groups are the names by which several processes are stopped and started together.
 var groups = map[string][]string{
 	"agent":     {"registration-agent", "work-agent"},
 	"apiserver": {"kube-apiserver"},
@@ -153,7 +153,7 @@ func (s *supervisor) startProcess(ctx context.Context, owner, what string) error
 	return nil
 }
 
-// stopOwner stops all processes of an owner, the last layer first.
+// stopOwner stops all processes of an owner, the highest layer first.
 func (s *supervisor) stopOwner(owner string) {
 	s.mu.Lock()
 	layers := map[int][]*process{}
@@ -186,5 +186,5 @@ func (s *supervisor) planeNames() []string {
 	return names
 }
 
-// requestDown tells whoever started the fleet that it is to end.
+// requestDown asks the process that started the fleet to end the fleet.
 func (s *supervisor) requestDown() { s.downOnce.Do(func() { close(s.down) }) }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tail gives the last lines of a log, under a heading that names the file.
+// tail returns the last lines of a log, under a heading with the file's name.
 func tail(path string, lines int) string {
 	text, err := lastLines(path, lines)
 	if err != nil {
@@ -23,7 +23,7 @@ func lastLines(path string, lines int) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	// Far more than the lines asked for, far less than a log can grow to.
+	// 64 KiB are far more than the requested lines, and far less than a long log.
 	if info, err := file.Stat(); err == nil && info.Size() > 64<<10 {
 		if _, err := file.Seek(-64<<10, io.SeekEnd); err != nil {
 			return "", err

@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Longer than a fleet lives: nothing here renews a token.
+// tokenSeconds is longer than the life of a fleet, because no token is renewed.
 const tokenSeconds = int64(365 * 24 * 60 * 60)
 
-// serviceAccountKubeconfig writes kubeconfig/<plane>-<name>.yaml with a token for a ServiceAccount that exists.
+// serviceAccountKubeconfig writes kubeconfig/<plane>-<name>.yaml with a token of an existing ServiceAccount.
 func serviceAccountKubeconfig(ctx context.Context, dirs paths, plane string, admin *rest.Config, namespace, name string) (string, error) {
 	clients, err := kubernetes.NewForConfig(admin)
 	if err != nil {
@@ -30,7 +30,7 @@ func serviceAccountKubeconfig(ctx context.Context, dirs paths, plane string, adm
 	return path, writeKubeconfig(path, renderKubeconfig(plane, admin.Host, admin.CAData, tokenUser(answer.Status.Token)))
 }
 
-// userKubeconfig writes kubeconfig/<plane>-<user>.yaml with a client certificate that the plane's authority signs.
+// userKubeconfig writes kubeconfig/<plane>-<user>.yaml with a client certificate signed by the plane's authority.
 func userKubeconfig(dirs paths, plane string, admin *rest.Config, user string, groups []string) (string, error) {
 	ca, err := loadAuthority(dirs.pki(plane))
 	if err != nil {
@@ -44,7 +44,7 @@ func userKubeconfig(dirs paths, plane string, admin *rest.Config, user string, g
 	return path, writeKubeconfig(path, renderKubeconfig(plane, admin.Host, admin.CAData, certificateUser(pair)))
 }
 
-// fileName makes a user's name fit for a file.
+// fileName replaces the characters of a user name that do not fit into a file name.
 func fileName(user string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {

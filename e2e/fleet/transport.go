@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// addMaestro builds and runs Maestro on a hub that has started without it. The work agents stay with the source that they have.
+// addMaestro builds and runs Maestro on a hub that started without Maestro. The work agents keep their source of works.
 func (s *supervisor) addMaestro(ctx context.Context) error {
 	if s.opts.HubControlPlaneOnly {
 		return errors.New("a hub that is a control plane only runs no Maestro")
@@ -26,7 +26,7 @@ func (s *supervisor) addMaestro(ctx context.Context) error {
 	return s.hub.startMaestro(ctx)
 }
 
-// changeSource starts a cluster's work agent again, which then fetches its works elsewhere.
+// changeSource restarts a cluster's work agent with a different source of works.
 func (p *plane) changeSource(ctx context.Context, transport string) error {
 	if err := validateTransport(transport); err != nil {
 		return err
@@ -44,12 +44,13 @@ func (p *plane) changeSource(ctx context.Context, transport string) error {
 	return p.startWorkAgent(ctx, p.paths.kubeconfig(p.name+"-agent"))
 }
 
-// runsMaestro tells whether Maestro has been started on the hub. It needs the lock.
+// runsMaestro returns whether Maestro has been started on the hub. The caller must hold the lock.
 func (s *supervisor) runsMaestro() bool {
 	return slices.ContainsFunc(s.processes, func(p *process) bool { return p.spec.owner == hubName && p.spec.name == "maestro" })
 }
 
-// StartMaestro runs Maestro on a hub that has started without it. The clusters' work agents stay as they are: see FetchWorks.
+// StartMaestro runs Maestro on a hub that started without Maestro. The clusters' work agents keep their source of
+// works: see FetchWorks.
 func (h *Hub) StartMaestro(ctx context.Context) error {
 	if err := h.fleet.control.act(ctx, actMaestro, hubName, ""); err != nil {
 		return err
@@ -59,14 +60,14 @@ func (h *Hub) StartMaestro(ctx context.Context) error {
 	return err
 }
 
-// FetchWorks starts the cluster's work agent again with another source of works: TransportHub or TransportMaestro. It does not move the
-// works.
+// FetchWorks restarts the cluster's work agent with a different source of works: TransportHub or TransportMaestro. It
+// does not move the works.
 func (c *Cluster) FetchWorks(ctx context.Context, transport string) error {
 	return c.fleet.control.act(ctx, actSource, c.name, transport)
 }
 
-// BrokerAddress is where the work agents reach the broker of a hub with Maestro: by this address, or by that of the hub's API server,
-// an agent names the source of what it applies.
+// BrokerAddress returns the address at which the work agents reach the broker of a hub with Maestro. An agent names the
+// source of its applied works by this address, or by the address of the hub's API server.
 func (h *Hub) BrokerAddress(ctx context.Context) (string, error) {
 	status, err := h.fleet.Status(ctx)
 	return status.Broker, err

@@ -11,7 +11,8 @@ import (
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// poll tries until it succeeds or the context ends, and then says what was still wrong.
+// poll repeats try until it succeeds or the context ends. In the second case, the error has the cause of the end and
+// the last error of try.
 func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A ControlPlane is what the hub and the managed clusters have in common.
+// A ControlPlane has the common methods of the hub and the managed clusters.
 type ControlPlane struct {
 	name   string
 	fleet  *Fleet
@@ -37,32 +37,33 @@ type Cluster struct {
 	ControlPlane
 }
 
-// Name is hub, or the name of the ManagedCluster.
+// Name returns hub, or the name of the ManagedCluster.
 func (c *ControlPlane) Name() string { return c.name }
 
-// ArgoCDVersion is the version of its Argo CD: one of ArgoCDVersions.
+// ArgoCDVersion returns the version of the plane's Argo CD, a member of ArgoCDVersions.
 func (c *ControlPlane) ArgoCDVersion() string { return c.argocd }
 
-// Kubeconfig is the file of a user who may do everything.
+// Kubeconfig returns the path of the kubeconfig of the plane's admin, a user with all rights.
 func (c *ControlPlane) Kubeconfig() string { return c.fleet.paths.kubeconfig(c.name) }
 
-// RESTConfig is a copy of that user's client configuration, without client-side rate limits.
+// RESTConfig returns a copy of the admin's client configuration, without client-side rate limits.
 func (c *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(c.config) }
 
-// Server is the API server's address.
+// Server returns the address of the API server.
 func (c *ControlPlane) Server() string { return c.config.Host }
 
-// Log is the log file of one of the plane's processes.
+// Log returns the path of the log file of a process of the plane.
 func (c *ControlPlane) Log(process string) string { return c.fleet.paths.log(c.name + "-" + process) }
 
-// DataDir holds the plane's data; etcd's is the folder etcd in it.
+// DataDir returns the folder of the plane's data. Its subfolder etcd has etcd's data.
 func (c *ControlPlane) DataDir() string { return c.fleet.paths.data(c.name) }
 
-// EtcdAddress is where the plane's etcd listens, without TLS.
+// EtcdAddress returns the address of the plane's etcd, without TLS.
 func (c *ControlPlane) EtcdAddress() string { return c.etcd }
 
-// RunAPIServer runs another kube-apiserver over the plane's data, as a control plane of several has them, and gives the client
-// configuration of its admin. Its etcd is given: the plane's own, or what stands between the two.
+// RunAPIServer runs an additional kube-apiserver over the plane's data, as in a control plane with several API servers.
+// It returns the client configuration of the API server's admin. The argument etcd is the address of the plane's etcd,
+// or of a proxy in front of etcd.
 func (c *ControlPlane) RunAPIServer(ctx context.Context, name, etcd string) (*Process, *rest.Config, error) {
 	ports, err := c.fleet.FreePorts(1)
 	if err != nil {
@@ -78,59 +79,59 @@ func (c *ControlPlane) RunAPIServer(ctx context.Context, name, etcd string) (*Pr
 	return process, config, err
 }
 
-// StopProcess stops a process of the plane (etcd, kube-apiserver, work-agent, …) or one of the groups agent,
-// apiserver and argocd. It stays stopped until StartProcess.
+// StopProcess stops a process of the plane (etcd, kube-apiserver, work-agent, …) or one of the groups agent, apiserver
+// and argocd. The process stays stopped until StartProcess.
 func (c *ControlPlane) StopProcess(ctx context.Context, what string) error {
 	return c.fleet.control.act(ctx, actStop, c.name, what)
 }
 
-// StartProcess starts what StopProcess stopped, and waits until it is ready.
+// StartProcess starts the processes after StopProcess, and waits until they are ready.
 func (c *ControlPlane) StartProcess(ctx context.Context, what string) error {
 	return c.fleet.control.act(ctx, actStart, c.name, what)
 }
 
-// StopAPIServer stops the kube-apiserver: the plane cannot be reached.
+// StopAPIServer stops the kube-apiserver. The plane is then unreachable.
 func (c *ControlPlane) StopAPIServer(ctx context.Context) error {
 	return c.StopProcess(ctx, "apiserver")
 }
 
-// StartAPIServer starts the kube-apiserver again, with the data it had.
+// StartAPIServer starts the kube-apiserver again, with the previous data.
 func (c *ControlPlane) StartAPIServer(ctx context.Context) error {
 	return c.StartProcess(ctx, "apiserver")
 }
 
-// StopAgent stops OCM's agents: the cluster is cut off, and becomes Unknown on the hub after five leases.
+// StopAgent stops OCM's agents. The cluster is then cut off, and becomes Unknown on the hub after five leases.
 func (c *Cluster) StopAgent(ctx context.Context) error { return c.StopProcess(ctx, "agent") }
 
 // StartAgent starts OCM's agents again.
 func (c *Cluster) StartAgent(ctx context.Context) error { return c.StartProcess(ctx, "agent") }
 
-// Rebuild replaces the cluster by an empty one of the same name and waits until it is Available. Kubeconfigs of
-// ServiceAccounts on it must be made anew.
+// Rebuild replaces the cluster by an empty cluster of the same name, and waits until the new cluster is Available.
+// Kubeconfigs of ServiceAccounts of the old cluster are invalid afterwards.
 func (c *Cluster) Rebuild(ctx context.Context) error {
 	return c.fleet.control.act(ctx, actRebuild, c.name, "")
 }
 
-// Import makes the ManagedCluster again, after it was deleted, and waits until it is Available.
+// Import makes the ManagedCluster again after its deletion, and waits until the cluster is Available.
 func (c *Cluster) Import(ctx context.Context) error {
 	return c.fleet.control.act(ctx, actImport, c.name, "")
 }
 
-// AgentKubeconfig is the file of the cluster's agents for the hub: it reaches their own cluster namespace only.
+// AgentKubeconfig returns the path of the agents' kubeconfig for the hub. It permits only the cluster's own namespace.
 func (c *Cluster) AgentKubeconfig() string { return c.fleet.paths.kubeconfig(c.name + "-agent") }
 
-// ServiceAccountKubeconfig makes a file with a token of a ServiceAccount, which must exist: it has that
-// account's rights and no others.
+// ServiceAccountKubeconfig writes a kubeconfig with a token of an existing ServiceAccount, and returns its path. The
+// kubeconfig has only the rights of the ServiceAccount.
 func (c *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
 	return serviceAccountKubeconfig(ctx, c.fleet.paths, c.name, c.config, namespace, name)
 }
 
-// UserKubeconfig makes a file for a user of that name in those groups, known by a client certificate.
+// UserKubeconfig writes a kubeconfig with a client certificate of a user in groups, and returns its path.
 func (c *ControlPlane) UserKubeconfig(user string, groups ...string) (string, error) {
 	return userKubeconfig(c.fleet.paths, c.name, c.config, user, groups)
 }
 
-// Kubectl runs kubectl as the plane's admin and gives what it prints.
+// Kubectl runs kubectl as the plane's admin, and returns the output.
 func (c *ControlPlane) Kubectl(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.fleet.Program("kubectl"), append([]string{"--kubeconfig", c.Kubeconfig()}, args...)...)
 	out, err := cmd.CombinedOutput()
@@ -140,16 +141,16 @@ func (c *ControlPlane) Kubectl(ctx context.Context, args ...string) (string, err
 	return string(out), nil
 }
 
-// RedisAddress is where the plane's Argo CD has its Redis, which needs neither TLS nor a password.
+// RedisAddress returns the address of the Redis of the plane's Argo CD. The Redis has no TLS and no password.
 func (c *ControlPlane) RedisAddress() string { return c.redis }
 
-// AuditLog is the hub's audit log, if Options.AuditLog asked for one.
+// AuditLog returns the path of the hub's audit log. The log exists only with Options.AuditLog.
 func (h *Hub) AuditLog() string { return filepath.Join(h.fleet.paths.logs(), "hub-audit.log") }
 
-// ArgoCDURL is the address of argocd-server.
+// ArgoCDURL returns the address of argocd-server.
 func (h *Hub) ArgoCDURL() string { return h.url }
 
-// ArgoCDPassword is the password of argocd-server's user admin.
+// ArgoCDPassword returns the password of argocd-server's user admin.
 func (h *Hub) ArgoCDPassword(ctx context.Context) (string, error) {
 	clients, err := kubernetes.NewForConfig(h.config)
 	if err != nil {
