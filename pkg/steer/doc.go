@@ -1,7 +1,7 @@
-// Package steer tells what to write on the hub for each thing that a person can ask of an Application: the right object, key and
-// value, bound to the version that was read, or a refusal with the reason and what to do in its place. It tells also when the
-// effect can be seen on the hub.
+// Package steer tells how to write a person's request on the hub: the right object, key and value, bound to the read
+// version. A request that cannot work gets a refusal with the reason and an alternative. The package also tells when
+// the hub shows the effect.
 //
-// It decides nothing of what becomes of an Application: that is pkg/delivery, which reads what is written here. It has no client:
-// kubectl towline reads and writes, with the rights of whoever asks.
+// The package makes no decisions about an Application: pkg/delivery decides, based on the written objects. The package
+// has no client: kubectl towline reads and writes, with the rights of its user.
 package steer

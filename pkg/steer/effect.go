@@ -10,29 +10,29 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// Effect is what can be seen of a request on the hub.
+// Effect is the visible effect of a request on the hub.
 type Effect struct {
-	// Verb is what was asked for, and Undo of a release.
+	// Verb is the requested verb. Undo is true for the undo of a release.
 	Verb Verb
 	Undo bool
 
-	// Before is the Application as it was when that was written; Now as it is, nil where it is gone.
+	// Before is the Application before the write. Now is the current Application; nil if gone.
 	Before, Now *argocd.Application
 
-	// Old and New are the ManifestWorks by the names that the Application before and the one now give them; nil for none.
+	// Old and New are the ManifestWorks with the names derived from Before and Now; nil for none.
 	Old, New *workv1.ManifestWork
 }
 
-// Progress says how far a request has come: why.OK for done, why.Blocked for failed, why.Waiting otherwise.
+// Progress is the progress of a request: why.OK for done, why.Blocked for failed, why.Waiting otherwise.
 type Progress struct {
 	State   why.State
 	Message string
 }
 
-// NeedsWorks tells whether the effect of a verb is seen on ManifestWorks.
+// NeedsWorks returns whether ManifestWorks show the effect of a verb.
 func (v Verb) NeedsWorks() bool { return v == Release || v == Move }
 
-// Progress tells how far it has come.
+// Progress returns the progress of the request.
 func (e *Effect) Progress() Progress {
 	if e.Now == nil || e.Now.UID != e.Before.UID {
 		if e.Verb == Delete {
@@ -43,7 +43,8 @@ func (e *Effect) Progress() Progress {
 	return rules[e.Verb].effect(e)
 }
 
-// until is done where that holds. Meanwhile, what Towline says on the Application is what it waits for.
+// until returns done if holds is true. Otherwise the request waits, with Towline's message from the Application if
+// there is one, or with waits.
 func (e *Effect) until(holds bool, done, waits string) Progress {
 	if holds {
 		return Progress{why.OK, done}

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestProgress: a request is done when the hub shows its effect, and not before.
+// TestProgress checks that a request is done when the hub shows the effect, and not before.
 func TestProgress(t *testing.T) {
 	const t1, t2 = "2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z"
 	w := &workv1.ManifestWork{}

@@ -48,7 +48,7 @@ func planRelease(f *Facts, r Request) (*Change, *Refusal) {
 	return c, refusal
 }
 
-// planAdopt says what becomes of an Application that the cluster has already.
+// planAdopt decides how to treat an Application that already exists on the cluster.
 func planAdopt(f *Facts, r Request) (*Change, *Refusal) {
 	policy := cmp.Or(r.Policy, apis.AdoptAlways)
 	switch {
@@ -135,7 +135,7 @@ func planDelete(f *Facts, r Request) (*Change, *Refusal) {
 	return c, nil
 }
 
-// fate says what becomes of what a deleted Application deployed.
+// fate describes the effect of a deletion on the deployed resources.
 func fate(app *argocd.Application, finalizers []string) string {
 	on := clusterOf(app)
 	if app.ToBeReleased() {
@@ -144,7 +144,7 @@ func fate(app *argocd.Application, finalizers []string) string {
 	return leaves(finalizers, on)
 }
 
-// leaves says what an Application with these finalizers leaves on a cluster that it goes from.
+// leaves describes the effect on the deployed resources when an Application with these finalizers leaves the cluster.
 func leaves(finalizers []string, cluster string) string {
 	if argocd.Destroys(finalizers) {
 		return "all that it deployed on " + cluster + " is deleted with it"
@@ -152,8 +152,8 @@ func leaves(finalizers []string, cluster string) string {
 	return "what it deployed stays on " + cluster
 }
 
-// PauseOther is the change of an ApplicationSet, or of the namespace of a cluster, that pauses or resumes what belongs to it, by its
-// annotations, for the version only that was read.
+// PauseOther returns the change that pauses or resumes an ApplicationSet, or the namespace of a cluster. annotations
+// are the current annotations of this object. The change applies only to the given UID and resourceVersion.
 func PauseOther(annotations map[string]string, uid, resourceVersion string, pause bool) *Change {
 	value, set := annotations[apis.AnnotationPaused]
 	switch {
@@ -171,7 +171,7 @@ func PauseOther(annotations map[string]string, uid, resourceVersion string, paus
 		"uid": uid, "resourceVersion": resourceVersion, "annotations": map[string]any{apis.AnnotationPaused: to},
 	}})
 	if err != nil {
-		return &Change{Message: err.Error()} // strings can be encoded
+		return &Change{Message: err.Error()} // strings always encode
 	}
 	return &Change{Patch: data, Message: message}
 }

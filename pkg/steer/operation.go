@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// operation is Argo CD's, as its API server makes it of `argocd app sync`.
+// operation is Argo CD's operation, as its API server builds the operation for `argocd app sync`.
 type operation struct {
 	Sync        syncOperation       `json:"sync"`
 	InitiatedBy *argocd.Initiator   `json:"initiatedBy,omitempty"`
@@ -25,7 +25,7 @@ type syncOperation struct {
 	SyncStrategy map[string]map[string]any `json:"syncStrategy,omitempty"`
 }
 
-// wishes are what of an Application's spec a sync depends on.
+// wishes are the parts of an Application's spec that affect a sync.
 type wishes struct {
 	Source struct {
 		TargetRevision string `json:"targetRevision"`
@@ -40,13 +40,13 @@ type wishes struct {
 	} `json:"syncPolicy"`
 }
 
-// automated tells whether Argo CD syncs by itself.
+// automated returns whether Argo CD syncs the Application automatically.
 func (w *wishes) automated() bool {
 	a := w.SyncPolicy.Automated
 	return a != nil && (a.Enabled == nil || *a.Enabled)
 }
 
-// planSync asks for a sync as Argo CD's API server does (2.14 and 3.5, Sync), and refuses what that refuses.
+// planSync requests a sync as Argo CD's API server does (2.14 and 3.5, Sync), and refuses the same requests.
 func planSync(f *Facts, r Request) (*Change, *Refusal) {
 	app := f.App
 	name := app.Namespace + "/" + app.Name
@@ -84,7 +84,7 @@ func planSync(f *Facts, r Request) (*Change, *Refusal) {
 	return change(f, argocd.Patch{Operation: data}, fmt.Sprintf("%s on %s has been asked for", what, clusterOf(app)), "the end of the operation"), nil
 }
 
-// planStop terminates the operation that runs, and withdraws one that the cluster has not taken.
+// planStop terminates a running operation, or withdraws an operation not yet taken by the cluster.
 func planStop(f *Facts, _ Request) (*Change, *Refusal) {
 	app := f.App
 	state := app.Status.OperationState
@@ -111,7 +111,7 @@ func planRefresh(f *Facts, r Request) (*Change, *Refusal) {
 	return c, nil
 }
 
-// running tells whether the hub shows an operation that has not ended.
+// running returns whether the hub shows an unfinished operation.
 func running(app *argocd.Application) bool {
 	return app.Status.OperationState.Running()
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Orphan is a ManifestWork whose Application the hub has lost. All of it is what a cluster may have written.
+// Orphan is a ManifestWork with a lost Application on the hub. A cluster may have written any part of an Orphan.
 type Orphan struct {
-	// Cluster and Work name the ManifestWork.
+	// Cluster and Work identify the ManifestWork.
 	Cluster string `json:"cluster"`
 	Work    string `json:"work"`
 
-	// Application is the namespace and name of the Application that it says it was made for.
+	// Application is the namespace and name of the Application named in the work.
 	Application string `json:"application"`
 
 	// Set is the namespace and name of the ApplicationSet; empty for none.
 	Set string `json:"applicationSet,omitempty"`
 
-	// Since is when Towline found that the Application was lost; zero where that cannot be read.
+	// Since is when Towline noticed the loss of the Application; zero if unreadable.
 	Since time.Time `json:"since,omitzero"`
 
-	// Decided is what somebody has decided: adopt, delete or hold; empty for nothing yet.
+	// Decided is a person's decision: adopt, delete or hold; empty for no decision.
 	Decided string `json:"decided,omitempty"`
 
-	// Left is set where it is being released or deleted already.
+	// Left is true if the release or deletion of the work is already under way.
 	Left bool `json:"underWay,omitempty"`
 }
 
-// OrphanOf is what a work says as one whose Application the hub has lost; nil for any other work.
+// OrphanOf returns the Orphan of an orphaned work; nil for other works.
 func OrphanOf(w *workv1.ManifestWork) *Orphan {
 	at := w.Annotations[apis.AnnotationOrphanedAt]
 	if at == "" {
@@ -52,8 +52,9 @@ func OrphanOf(w *workv1.ManifestWork) *Orphan {
 	}
 }
 
-// Decide is the change of an orphaned work that decides for it: adopt lets the cluster keep the Application, and delete takes it
-// off the cluster, where what it deployed stays. What is decided already is decided anew only for a work that was named.
+// Decide returns the change that records a decision on an orphaned work. adopt lets the cluster keep the Application.
+// delete removes the Application from the cluster, but the deployed resources stay. An earlier decision changes only
+// for a work named by the user.
 func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusal) {
 	o := OrphanOf(w)
 	name := w.Namespace + "/" + w.Name
@@ -71,7 +72,7 @@ func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusa
 		"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": map[string]string{apis.AnnotationOrphaned: string(decision)},
 	}})
 	if err != nil {
-		return refuse("", "%s: %v", name, err) // strings can be encoded
+		return refuse("", "%s: %v", name, err) // strings always encode
 	}
 	message := fmt.Sprintf("%s stays on %s, where an Application that is created again can take it over", o.Application, o.Cluster)
 	if decision == Delete {

@@ -8,21 +8,21 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// rule is how a verb is done.
+// rule is the implementation of a verb.
 type rule struct {
-	// deleting tells whether it can be asked for while the Application is being deleted.
+	// deleting is true if the verb is allowed during the deletion of the Application.
 	deleting bool
 
-	// plan is what to write.
+	// plan returns the change for the request.
 	plan func(f *Facts, r Request) (*Change, *Refusal)
 
-	// effect tells whether that has been done.
+	// effect returns the progress of the change.
 	effect func(e *Effect) Progress
 }
 
 var rules map[Verb]rule
 
-func init() { // the rules speak of each other
+func init() { // an initializer would be a reference cycle
 	rules = map[Verb]rule{
 		Sync:    {plan: planSync, effect: synced},
 		Refresh: {plan: planRefresh, effect: refreshed},
@@ -36,7 +36,8 @@ func init() { // the rules speak of each other
 	}
 }
 
-// Of is what to write for a request, or why nothing is written. A change without a patch says that there is nothing to do.
+// Of returns the change for a request, or a refusal. A change without a patch means that the hub already has the
+// requested state.
 func Of(f *Facts, r Request) (*Change, *Refusal) {
 	app, verb := f.App, rules[r.Verb]
 	name := app.Namespace + "/" + app.Name
@@ -55,13 +56,14 @@ func Of(f *Facts, r Request) (*Change, *Refusal) {
 	return verb.plan(f, r)
 }
 
-// change is one of the Application, for the version only that was read.
+// change returns a change of the Application, for the read version only.
 func change(f *Facts, p argocd.Patch, message, awaits string) *Change {
 	p.Exact = true
 	return &Change{Patch: p.Data(f.App), Message: message, Awaits: awaits}
 }
 
-// annotate is a change of one annotation, where the ApplicationSet leaves it. The value is empty to take it off.
+// annotate returns a change of one annotation, or a refusal if the ApplicationSet would revert the change. An empty
+// value removes the annotation.
 func annotate(f *Facts, r Request, key, value, message, awaits string) (*Change, *Refusal) {
 	if !f.Set.keepsAnnotation(key, value) {
 		return nil, f.Set.refuseAnnotation(f, r, key, value)
@@ -73,20 +75,20 @@ func annotate(f *Facts, r Request, key, value, message, awaits string) (*Change,
 	return change(f, argocd.Patch{Annotations: map[string]*string{key: set}}, message, awaits), nil
 }
 
-// nothing is a change for what is so already.
+// nothing returns a change without a patch, for an already existing state.
 func nothing(format string, args ...any) (*Change, *Refusal) {
 	return &Change{Message: fmt.Sprintf(format, args...)}, nil
 }
 
-// refuse is a refusal.
+// refuse returns a refusal.
 func refuse(do, format string, args ...any) (*Change, *Refusal) {
 	return nil, &Refusal{Message: fmt.Sprintf(format, args...), Do: do}
 }
 
-// clusterOf is the name of the Application's cluster, for a sentence.
+// clusterOf returns the name of the Application's cluster, for a sentence.
 func clusterOf(app *argocd.Application) string { return cmp.Or(app.Cluster(), "its cluster") }
 
-// condition is the message of a condition of the Application; empty for none.
+// condition returns the message of a condition of the Application; empty for none.
 func condition(app *argocd.Application, conditionType string) string {
 	if i := argocd.IndexCondition(app.Status.Conditions, conditionType); i >= 0 {
 		return app.Status.Conditions[i].Message

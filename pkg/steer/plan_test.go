@@ -24,16 +24,17 @@ func set(edit ...func(*steer.Set)) *steer.Set {
 
 var yes, no = true, false
 
-// TestOf: each verb writes what docs/reference.md has for it, for the version that was read, or says why not.
+// TestOf checks that each verb writes the documented fields of docs/reference.md for the read version, or refuses with
+// a reason.
 func TestOf(t *testing.T) {
 	const pausedKey, clusterKey = `"apps.open-cluster-management.io/paused"`, `"apps.open-cluster-management.io/ocm-managed-cluster"`
 	for title, tc := range map[string]struct {
 		app     *builder
 		set     *steer.Set
 		ask     steer.Request
-		patch   string // what the patch has; "-" for none
-		refused string // what the refusal says
-		do      string // what it names in its place
+		patch   string // text in the patch; "-" for no patch
+		refused string // text in the refusal
+		do      string // text of the alternative
 		deletes bool
 	}{
 		"sync": {app: app(), ask: steer.Request{Verb: steer.Sync, Revision: "v1", Prune: true, User: "u"},
@@ -150,7 +151,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestAdoptNever: a flag that no Application lifts.
+// TestAdoptNever checks that no Application overrides the flag --adopt=never.
 func TestAdoptNever(t *testing.T) {
 	_, refused := steer.Of(&steer.Facts{App: app().Obj(), AdoptNever: true}, steer.Request{Verb: steer.Adopt})
 	if refused == nil || !strings.Contains(refused.Error(), "--adopt=never") {
@@ -158,7 +159,7 @@ func TestAdoptNever(t *testing.T) {
 	}
 }
 
-// TestMoveToNoCluster: a name that is misspelt.
+// TestMoveToNoCluster checks a move with a misspelt cluster name.
 func TestMoveToNoCluster(t *testing.T) {
 	_, refused := steer.Of(&steer.Facts{App: app().Obj(), NoCluster: true}, steer.Request{Verb: steer.Move, To: "c9"})
 	if refused == nil || !strings.Contains(refused.Error(), `no ManagedCluster "c9"`) {
@@ -166,7 +167,7 @@ func TestMoveToNoCluster(t *testing.T) {
 	}
 }
 
-// TestConfirm: a person is told what becomes of what runs.
+// TestConfirm checks that the confirmation describes the effect on running resources.
 func TestConfirm(t *testing.T) {
 	for title, tc := range map[string]struct {
 		app  *builder
@@ -189,7 +190,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestWithoutCluster: what is said of an Application that names no cluster has no hole in it.
+// TestWithoutCluster checks that messages about an Application without a cluster are complete sentences.
 func TestWithoutCluster(t *testing.T) {
 	for name, b := range map[string]*builder{
 		"idle": app().Cluster(""), "runs": app().Cluster("").Runs("Running", "2026-01-02T03:04:05Z"),
@@ -216,7 +217,7 @@ func TestWithoutCluster(t *testing.T) {
 	}
 }
 
-// TestPauseOther: of a set or a cluster.
+// TestPauseOther checks the pause of an ApplicationSet or a cluster.
 func TestPauseOther(t *testing.T) {
 	c := steer.PauseOther(nil, "u", "7", true)
 	if string(c.Patch) != `{"metadata":{"annotations":{"apps.open-cluster-management.io/paused":"true"},"resourceVersion":"7","uid":"u"}}` {

@@ -6,7 +6,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Verb is what to do about an Application.
+// Verb is an action on an Application.
 type Verb string
 
 // The verbs.
@@ -22,83 +22,83 @@ const (
 	Delete  Verb = "delete"
 )
 
-// Verbs are all of them.
+// Verbs are all verbs.
 var Verbs = []Verb{Sync, Refresh, Stop, Pause, Resume, Release, Adopt, Move, Delete}
 
-// Request is what a person asks for. A field that the verb does not have is not looked at.
+// Request is a person's request. Fields without meaning for the verb are ignored.
 type Request struct {
-	// Verb is what to do.
+	// Verb is the requested action.
 	Verb Verb
 
-	// Revision, Prune, Preview and Apply are those of a sync: another revision, whether to delete what Git does not have any more,
-	// whether to change nothing, and whether to leave hooks out.
+	// Revision, Prune, Preview and Apply are for a sync. Revision is a different revision. Prune deletes resources that
+	// Git no longer has. Preview changes no resource. Apply skips hooks.
 	Revision              string
 	Prune, Preview, Apply bool
 
-	// User is who asks for a sync, as Argo CD shows it.
+	// User is the name of the person that Argo CD shows as the initiator of a sync.
 	User string
 
-	// Hard asks a refresh to render the manifests anew.
+	// Hard makes a refresh render the manifests again.
 	Hard bool
 
-	// Undo takes a release back.
+	// Undo cancels a release.
 	Undo bool
 
-	// Policy is that of an adoption: one of pkg/delivery's AdoptModes.
+	// Policy is the policy of an adoption: one of pkg/delivery's AdoptModes.
 	Policy string
 
-	// To is the cluster of a move.
+	// To is the target cluster of a move.
 	To string
 
-	// Cascade tells whether a deletion takes along what the Application deployed; nil for what its finalizers say.
+	// Cascade is whether a deletion includes the deployed resources; nil if the Application's finalizers decide.
 	Cascade *bool
 
-	// Force lets a deletion go on without the cluster's word.
+	// Force lets a deletion finish without the confirmation of the cluster.
 	Force bool
 }
 
-// Facts are what was read of the hub.
+// Facts are the read facts of the hub.
 type Facts struct {
 	// App is the Application.
 	App *argocd.Application
 
-	// Set is the ApplicationSet that made it; nil for none.
+	// Set is the ApplicationSet that made the Application; nil for none.
 	Set *Set
 
-	// AdoptNever is set where Towline runs with --adopt=never, which no Application lifts.
+	// AdoptNever is true if Towline runs with --adopt=never. No Application overrides this flag.
 	AdoptNever bool
 
-	// NoCluster is set where the hub has no ManagedCluster to move to.
+	// NoCluster is true if the hub has no ManagedCluster with the name of the move's target.
 	NoCluster bool
 }
 
-// Change is what to write.
+// Change is a change of an object on the hub.
 type Change struct {
-	// Patch is a merge patch, for the version only that was read; nil for none.
+	// Patch is a merge patch, for the read version only; nil for none.
 	Patch json.RawMessage
 
-	// Delete is set where the object is to be deleted then.
+	// Delete is true if the object must be deleted after the patch.
 	Delete bool
 
-	// Message says what is asked for.
+	// Message describes the requested action.
 	Message string
 
-	// Confirm is what becomes of what runs, which a person should know; empty where nothing does.
+	// Confirm describes the effect on running resources, for the person; empty for no effect.
 	Confirm string
 
-	// Asks is set where a person is to agree to that first, as it cannot be taken back.
+	// Asks is true if a person must confirm first, because the effect is permanent.
 	Asks bool
 
-	// Awaits says what shows that it has been done.
+	// Awaits describes the sign of a completed change.
 	Awaits string
 }
 
-// Refusal says why nothing is written.
+// Refusal is the reason for a refused request.
 type Refusal struct {
-	// Message names the object, and what is wrong.
+	// Message names the object and the problem.
 	Message string
 
-	// Do is what to do in its place: commands, or lines of a manifest; empty for nothing.
+	// Do is the alternative: commands, or lines of a manifest; empty for none.
 	Do string
 }
 

@@ -8,33 +8,35 @@ import (
 
 // Set is the ApplicationSet of an Application.
 type Set struct {
-	// Namespace and Name name it.
+	// Namespace and Name identify the ApplicationSet.
 	Namespace, Name string
 
-	// Gone is set where the hub does not have it any more, or it is being deleted: it writes nothing then.
+	// Gone is true if the ApplicationSet is missing on the hub or under deletion. Then the ApplicationSet makes no
+	// further writes.
 	Gone bool
 
-	// Unread is set where it may not be read.
+	// Unread is true if the user may not read the ApplicationSet.
 	Unread bool
 
-	// CreateOnly is set where spec.syncPolicy.applicationsSync lets it change nothing of an Application that is there.
+	// CreateOnly is true if spec.syncPolicy.applicationsSync forbids changes of existing Applications.
 	CreateOnly bool
 
 	// Preserved are the annotations of spec.preservedFields.
 	Preserved []string
 
-	// Templated are the annotations of the template, which come back when they are taken off an Application.
+	// Templated are the annotations of the template. The controller restores a templated annotation after its removal
+	// from an Application.
 	Templated []string
 
-	// Ignored are the JSON pointers of spec.ignoreApplicationDifferences that concern the Application.
+	// Ignored are the JSON pointers of spec.ignoreApplicationDifferences that apply to the Application.
 	Ignored []string
 }
 
-// keepsAnnotation tells whether the set's controller leaves an annotation of an Application as somebody else has written it.
+// keepsAnnotation returns whether the ApplicationSet controller keeps an annotation written by a different client.
 //
-// That controller (Argo CD 2.14 to 3.5, createOrUpdateInCluster) puts the template's annotations, labels and finalizers in the place
-// of all that are there, but for what the set preserves, for what it ignores, and for Argo CD's refresh and notified annotations.
-// It never takes the operation off.
+// The ApplicationSet controller (Argo CD 2.14 to 3.5, createOrUpdateInCluster) replaces all annotations, labels and
+// finalizers with the template's. Preserved fields, ignored fields, and Argo CD's refresh and notified annotations
+// stay. The controller never removes the operation.
 func (s *Set) keepsAnnotation(key, value string) bool {
 	switch {
 	case s == nil, s.Gone, s.CreateOnly:
@@ -48,8 +50,8 @@ func (s *Set) keepsAnnotation(key, value string) bool {
 	return slices.ContainsFunc(s.Ignored, func(p string) bool { return p == "/metadata/annotations" || p == pointer })
 }
 
-// refuseAnnotation says what belongs into the set in place of an annotation of one of its Applications. The value is that for all
-// of them; empty where the annotation is to go.
+// refuseAnnotation returns a refusal with the alternative in the ApplicationSet. value is the annotation's value for
+// all Applications of the set; empty to remove the annotation.
 func (s *Set) refuseAnnotation(f *Facts, r Request, key, value string) *Refusal {
 	name := s.Namespace + "/" + s.Name
 	message := fmt.Sprintf("ApplicationSet %s made %s/%s, and writes its annotations again from its template: what is set on the Application "+
@@ -68,7 +70,7 @@ func (s *Set) refuseAnnotation(f *Facts, r Request, key, value string) *Refusal 
 	return &Refusal{Message: message, Do: strings.Join(lines, "\n")}
 }
 
-// templateLines are those of a set's template.
+// templateLines returns the lines for the template of the ApplicationSet.
 func templateLines(key, value string) []string {
 	if value == "" {
 		return []string{"# take it out of spec.template.metadata.annotations:", "# " + key}
@@ -78,7 +80,7 @@ func templateLines(key, value string) []string {
 	}
 }
 
-// refuseMove says what moves the Application of a set.
+// refuseMove returns a refusal with the alternative way to move the ApplicationSet's Application.
 func (s *Set) refuseMove(f *Facts) *Refusal {
 	return &Refusal{
 		Message: fmt.Sprintf("ApplicationSet %s/%s made %s/%s, and its template names the cluster: what is set on the Application alone would "+
@@ -87,7 +89,7 @@ func (s *Set) refuseMove(f *Facts) *Refusal {
 	}
 }
 
-// refuseDelete says what ends the Application of a set.
+// refuseDelete returns a refusal with the alternative way to delete the ApplicationSet's Application.
 func (s *Set) refuseDelete(f *Facts) *Refusal {
 	return &Refusal{
 		Message: fmt.Sprintf("ApplicationSet %s/%s would make %s/%s again", s.Namespace, s.Name, f.App.Namespace, f.App.Name),
