@@ -9,11 +9,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// maxEntry is how large an entry may be that is read. Argo CD puts a hundred resources into one.
+// maxEntry is the maximum size of an entry, in bytes. Argo CD puts a hundred resources into one entry.
 const maxEntry = 4 << 20
 
-// Decode is what an entry says that an Argo CD has written for an Application that it deploys: live resources, and how many entries
-// the whole tree takes. Of several parents, a resource has the first.
+// Decode reads an entry of an Argo CD for a deployed Application. nodes are the live resources, and shards is the
+// number of entries for the whole tree. A resource with several parents gets the first parent. Decode fails for invalid
+// gzip data or JSON.
 func Decode(entry []byte, compressed bool) (nodes []v1alpha1.TreeNode, shards int, err error) {
 	in := io.Reader(bytes.NewReader(entry))
 	if compressed {

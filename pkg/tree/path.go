@@ -4,27 +4,27 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// inCluster is the name by which an Argo CD means the cluster that it runs on, whatever a Secret of that name says.
+// inCluster is an Argo CD's name for its own cluster, for any content of a Secret with this name.
 const inCluster = "in-cluster"
 
-// Path is how the hub's argocd-server would reach for what an Application consists of.
+// Path is the connection from the hub's argocd-server to an Application's resources.
 type Path struct {
-	// Cluster is the ManagedCluster that the Application is delivered to.
+	// Cluster is the ManagedCluster of the Application.
 	Cluster string
 
-	// Name and Server are its destination, as its spec on the hub has it.
+	// Name and Server are the Application's destination, from its spec on the hub.
 	Name, Server string
 
-	// Secrets are the cluster Secrets of the hub's Argo CD that the destination means.
+	// Secrets are the cluster Secrets of the hub's Argo CD for the destination.
 	Secrets []clustersecret.Place
 
-	// HubRefused is set where argocd-server refuses the cluster that it runs on, whatever is asked of it.
+	// HubRefused is true if argocd-server refuses all requests to the hub itself.
 	HubRefused bool
 }
 
-// Live tells whether argocd-server reaches the Application's own cluster, by credentials of its own, and can never reach the hub in
-// its place. It must not be enough that the destination is not the hub: between a change of the destination and the entry
-// that follows it, argocd-server would read the old entry and ask the hub.
+// Live returns whether argocd-server reaches the Application's own cluster with separate credentials, and can never
+// reach the hub instead. A destination other than the hub is not sufficient: after a change of the destination,
+// argocd-server would read the old entry and ask the hub until Towline updates the entry.
 func (p Path) Live() bool {
 	if !p.HubRefused || p.Cluster == "" || p.Name == inCluster || p.Name != "" && p.Server != "" || len(p.Secrets) != 1 {
 		return false

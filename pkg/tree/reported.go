@@ -4,19 +4,19 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// reports are what a cluster says of its live resources.
+// reports are a cluster's reports of its live resources.
 type reports struct {
-	// inGit are the resources that are in Git, by their names.
+	// inGit are the resources in Git, by name.
 	inGit map[object]*v1alpha1.TreeNode
 
-	// made are the nodes of what those have made.
+	// made are the nodes of objects made by the resources in Git.
 	made []node
 }
 
-// object names a resource, whatever its version is.
+// object identifies a resource without its version.
 type object struct{ group, kind, namespace, name string }
 
-// reportsOf takes each node after its parent.
+// reportsOf sorts the reported nodes. Each parent must come before its children.
 func reportsOf(reported []v1alpha1.TreeNode) reports {
 	r, byUID := reports{inGit: map[object]*v1alpha1.TreeNode{}}, map[string]*v1alpha1.TreeNode{}
 	for i := range reported {
@@ -39,7 +39,7 @@ func reportsOf(reported []v1alpha1.TreeNode) reports {
 	return r
 }
 
-// complete gives a node of a resource in Git the UID that it has on its cluster, where that is known.
+// complete adds the cluster's UID to the node of a resource in Git, if known.
 func (r reports) complete(n node) node {
 	live := r.inGit[object{n.Group, n.Kind, n.Namespace, n.Name}]
 	if live == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/tree"
 )
 
-// reported is what a cluster says of the Deployment of resources, and of what that has made.
+// reported returns a cluster's report of the Deployment in resources, with the objects made by the Deployment.
 func reported() []v1alpha1.TreeNode {
 	return []v1alpha1.TreeNode{
 		{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "guestbook", Name: "guestbook-ui", UID: "d"},
@@ -23,8 +23,8 @@ func reported() []v1alpha1.TreeNode {
 	}
 }
 
-// TestReported: argocd-server goes by the UIDs of the cluster, follows a Pod to its Deployment by names, and knows nothing more where it
-// has no way to the cluster.
+// TestReported checks that argocd-server uses the UIDs of the cluster, and follows a Pod to its Deployment by names.
+// Without a path to the cluster, reports change nothing.
 func TestReported(t *testing.T) {
 	if diff := cmp.Diff(string(tree.Encode(resources(), false)), string(tree.Encode(resources(), false, reported()...))); diff != "" {
 		t.Errorf("without a way to the cluster (-want +got):\n%s", diff)
@@ -58,7 +58,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// TestDecode: what Towline writes for one Argo CD, it reads of another.
+// TestDecode checks that Decode reads the entries of Encode.
 func TestDecode(t *testing.T) {
 	entry := tree.Encode(resources(), true, reported()...)
 	for title, tc := range map[string]struct {

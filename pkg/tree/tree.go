@@ -15,16 +15,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// version is that of the objects in Argo CD's cache (common.CacheVersion): part of every key.
+// version is the version of the objects in Argo CD's cache (common.CacheVersion): part of every key.
 const version = "1.8.3"
 
-// Key is where Argo CD looks for the tree of an Application. home is the namespace of Argo CD itself: an Application
-// there goes by its name alone. Compressed entries have keys of their own.
+// Key returns the key of an Application's tree in Argo CD's cache. home is the namespace of Argo CD itself: the key of
+// an Application in home has only its name. Compressed entries have separate keys.
 func Key(app types.NamespacedName, home string, compressed bool) string {
 	return shardKey(app, home, compressed, "")
 }
 
-// ShardKey is where Argo CD keeps a further part of the tree of an Application, from 1 on.
+// ShardKey returns the key of a further part of an Application's tree, from 1 on.
 func ShardKey(app types.NamespacedName, home string, compressed bool, shard int) string {
 	return shardKey(app, home, compressed, "|"+strconv.Itoa(shard))
 }
@@ -37,17 +37,17 @@ func shardKey(app types.NamespacedName, home string, compressed bool, shard stri
 	return key
 }
 
-// Channel is where argocd-server hears that the tree of an Application has changed.
+// Channel returns the Redis channel that tells argocd-server about a change of the Application's tree.
 func Channel(app types.NamespacedName, home string) string {
 	return channelBegins + instance(app, home) + channelEnds
 }
 
-// Channels are those of all Applications of an Argo CD, as a pattern of Redis.
+// Channels is the Redis pattern for the channels of all Applications of an Argo CD.
 const Channels = channelBegins + "*" + channelEnds
 
 const channelBegins, channelEnds = "app|managed-resources|", "|" + version
 
-// OfChannel is the Application of a channel.
+// OfChannel returns the Application of a channel.
 func OfChannel(channel, home string) types.NamespacedName {
 	name := strings.TrimSuffix(strings.TrimPrefix(channel, channelBegins), channelEnds)
 	if namespace, name, elsewhere := strings.Cut(name, "_"); elsewhere {
@@ -63,11 +63,11 @@ func instance(app types.NamespacedName, home string) string {
 	return app.Namespace + "_" + app.Name
 }
 
-// tree is Argo CD's ApplicationTree, as far as it is known here.
+// tree is the known part of Argo CD's ApplicationTree.
 type tree struct {
 	Nodes []node `json:"nodes,omitempty"`
 
-	// ShardsCount is how many entries it takes, of which the first says so. Towline writes one.
+	// ShardsCount is the number of entries of the tree, in the first entry. Towline writes one entry.
 	ShardsCount int `json:"shardsCount,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type node struct {
 	CreatedAt  string         `json:"createdAt,omitempty"`
 }
 
-// parent is the resource that has made one. argocd-server goes by its name, the UI by its UID.
+// parent is the owner of a resource. argocd-server uses its name, the UI its UID.
 type parent struct {
 	Group     string `json:"group,omitempty"`
 	Kind      string `json:"kind,omitempty"`
@@ -93,17 +93,18 @@ type parent struct {
 }
 
 const (
-	// nobody is the parent of the first node of each resource. No node has this UID, so nothing lists what is below.
+	// nobody is the parent of the first node of each resource. No node has this UID. Therefore no client lists the
+	// children of nobody.
 	nobody = "none"
 
-	// elsewhere ends the version of nodes with a UID. No API has such a version, as a version cannot have a dot.
+	// elsewhere ends the version of nodes with a UID. No API has such a version, because a version cannot have a dot.
 	elsewhere = ".on-its-cluster"
 )
 
-// Encode is the tree of an Application with those resources, in JSON: the same for the same resources, in whatever
-// order they are. Hooks are not among them: they run and are done. live is what Path.Live says: without it, argocd-server
-// refuses whatever it is asked about a resource. What the cluster reports of its live resources, as appreport.Tree has it, counts only
-// with it.
+// Encode returns the tree of an Application with the given resources, as JSON. The order of the resources does not
+// matter. Hooks are excluded, because a hook runs once and ends. live is the result of Path.Live: without live,
+// argocd-server refuses all requests about a resource. reported are the cluster's reports of live resources, from
+// appreport.Tree. Encode ignores reported without live.
 func Encode(resources []argocd.ResourceStatus, live bool, reported ...v1alpha1.TreeNode) []byte {
 	var known reports
 	if live {
@@ -136,23 +137,24 @@ func Encode(resources []argocd.ResourceStatus, live bool, reported ...v1alpha1.T
 	return data
 }
 
-// pod tells of a node of which argocd-server would show the logs of the hub's pod, if it had a UID.
+// pod returns whether the node is a Pod. With a UID, argocd-server would show the logs of the hub's Pod.
 func (n node) pod() bool { return n.Group == "" && n.Kind == "Pod" }
 
-// guard is the node that argocd-server finds when it is asked for a resource, and refuses, as it has no UID.
+// guard returns the node that argocd-server finds for a resource. argocd-server refuses the node, because the node has
+// no UID.
 func (n node) guard() node {
 	n.Health, n.ParentRefs = nil, []parent{{UID: nobody}}
 	return n
 }
 
-// identified is the node with a UID, which the CLI needs for its tree. Argo CD's UI gives a node without a UID the same
-// key as this UID, and so draws a resource once.
+// identified returns the node with a UID, for the CLI's tree. Argo CD's UI gives a node without a UID the same key as
+// this UID, and therefore draws a resource once.
 func (n node) identified() node {
 	n.Version += elsewhere
 	return n.found()
 }
 
-// found is a node that argocd-server goes by when it is asked for a resource.
+// found returns a node that argocd-server accepts for requests about the resource.
 func (n node) found() node {
 	n.UID = strings.Join([]string{n.Group, n.Kind, n.Namespace, n.Name}, "/")
 	return n
@@ -163,13 +165,13 @@ func (n node) compare(o node) int {
 		cmp.Compare(n.Namespace, o.Namespace), cmp.Compare(n.Name, o.Name))
 }
 
-// Compress is an entry under a compressed key.
+// Compress returns an entry for a compressed key.
 func Compress(data []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, err := w.Write(data)
 	if err = cmp.Or(err, w.Close()); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // a buffer accepts all writes
 	}
 	return out.Bytes()
 }

@@ -24,12 +24,13 @@ func resources() []argocd.ResourceStatus {
 	}
 }
 
-// pod is a Pod that is in Git.
+// pod returns a Pod in Git.
 func pod() argocd.ResourceStatus {
 	return argocd.ResourceStatus{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}
 }
 
-// entry is what the contract test, e2e/programs/argocd, puts into a cache to have Argo CD read it.
+// entry is the input of the contract test e2e/programs/argocd. The contract test puts the entry into a cache, and Argo
+// CD reads the entry.
 type entry struct {
 	Key, Value, CompressedKey string
 	Compressed                []byte
@@ -63,7 +64,7 @@ func TestTheOrderDoesNotCount(t *testing.T) {
 	}
 }
 
-// node is what argocd-server reads of an entry.
+// node has the fields of an entry that argocd-server reads.
 type node struct {
 	Group, Version, Kind, Namespace, Name, UID string
 	ParentRefs                                 []struct{ UID string }
@@ -82,7 +83,8 @@ func decode(t *testing.T, entry []byte) []node {
 	return out.Nodes
 }
 
-// TestTheFirstOfEachNameHasNoUID: with one, argocd-server would take the hub's own resource of that name for the cluster's.
+// TestTheFirstOfEachNameHasNoUID checks the first node of each name. With a UID, argocd-server would confuse the hub's
+// own resource with the cluster's.
 func TestTheFirstOfEachNameHasNoUID(t *testing.T) {
 	seen := map[[4]string]bool{}
 	for _, n := range nodes(t, resources()...) {
@@ -100,7 +102,7 @@ func TestTheFirstOfEachNameHasNoUID(t *testing.T) {
 	}
 }
 
-// TestPodsHaveNoUID: with one, argocd-server would show the logs of the hub's pod of that name.
+// TestPodsHaveNoUID checks Pods. With a UID, argocd-server would show the logs of the hub's Pod of this name.
 func TestPodsHaveNoUID(t *testing.T) {
 	got := nodes(t, append(resources(), pod())...)
 	last := got[len(got)-1]
@@ -109,7 +111,8 @@ func TestPodsHaveNoUID(t *testing.T) {
 	}
 }
 
-// TestListedOnce: what the CLI lists are the nodes without a parent, and its tree has a row for each of their UIDs.
+// TestListedOnce checks that the CLI shows each resource once: the CLI lists the nodes without a parent, and its tree
+// has a row for each UID.
 func TestListedOnce(t *testing.T) {
 	uids := map[string]int{}
 	for _, n := range nodes(t, resources()...) {
@@ -123,7 +126,7 @@ func TestListedOnce(t *testing.T) {
 	}
 }
 
-// TestLiveNodes: each resource has one node, which argocd-server goes by.
+// TestLiveNodes checks that each resource has one node, accepted by argocd-server.
 func TestLiveNodes(t *testing.T) {
 	got := decode(t, tree.Encode(append(resources(), pod()), true))
 	uids := map[string]string{}
@@ -139,7 +142,8 @@ func TestLiveNodes(t *testing.T) {
 	}
 }
 
-// TestNoEmptyUIDInALiveTree: argocd-server lists events for a request without a UID, where a node of that name has none.
+// TestNoEmptyUIDInALiveTree checks UIDs: for a request without a UID, argocd-server lists events if a node of the name
+// has no UID.
 func TestNoEmptyUIDInALiveTree(t *testing.T) {
 	for _, n := range decode(t, tree.Encode(append(resources(), pod()), true, reported()...)) {
 		if n.UID == "" {
