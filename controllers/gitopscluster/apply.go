@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
-// writers is how many Secrets of one GitOpsCluster are written at a time.
+// writers is the number of Secrets of one GitOpsCluster that are written in parallel.
 const writers = 8
 
-// apply makes the writes of a plan in their order, and goes no further than where one fails.
+// apply makes the writes of a plan in order, and stops after a failed stage.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *clusterimport.Plan) (loop.Outcome, error) {
 	if plan.Claim != nil {
 		if outcome, err := r.mark(ctx, seen, *plan.Claim); err != nil || outcome != loop.Done {
@@ -38,7 +38,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *cluster
 	return r.mark(ctx, seen, *plan.Release)
 }
 
-// mark sets the marks of the GitOpsCluster, if nobody has written it meanwhile.
+// mark sets the annotation and the finalizer of the GitOpsCluster, unless the GitOpsCluster has changed since the read.
 func (r *Reconciler) mark(ctx context.Context, seen *observation, marks clusterimport.Marks) (loop.Outcome, error) {
 	after := seen.GitOpsCluster.DeepCopy()
 	marks.Put(after)
@@ -52,8 +52,8 @@ func (r *Reconciler) mark(ctx context.Context, seen *observation, marks clusteri
 	return loop.Done, err
 }
 
-// publish writes the status, where it says something else and nobody has written the GitOpsCluster meanwhile, and then tells of it.
-// The marks that are released after it are bound to the version that this leaves behind.
+// publish writes a changed status, unless the GitOpsCluster has changed since the read. Then publish updates the
+// metrics and records the events. A later release of the marks is bound to the version after the status write.
 func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clusterimport.Plan) (loop.Outcome, error) {
 	if plan.Status != nil {
 		after := seen.GitOpsCluster.DeepCopy()
@@ -69,7 +69,7 @@ func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clust
 		r.learn(seen, plan.Status)
 	}
 	if r.stood.note(seen.key, plan.StandsBack); plan.StandsBack != "" {
-		forget(seen.key) // what another controller says of it is not Towline's to show
+		forget(seen.key) // Towline does not show the result of a different controller
 	} else {
 		show(seen.GitOpsCluster, plan.Clusters)
 	}
@@ -77,8 +77,8 @@ func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clust
 	return loop.Done, nil
 }
 
-// learn notes whether the API server keeps all of a status that was written: another product may bring its CRD at any time, or take
-// it away.
+// learn notes whether the API server has kept the full written status. A different product may install or remove a CRD
+// at any time.
 func (r *Reconciler) learn(seen *observation, written *v1beta1.GitOpsClusterStatus) {
 	if written.Clusters == nil {
 		return
@@ -90,7 +90,7 @@ func (r *Reconciler) learn(seen *observation, written *v1beta1.GitOpsClusterStat
 	}
 }
 
-// writeAll makes the writes of a stage, notes what they met, and tells of those that were made.
+// writeAll makes the writes of a stage, notes the answers, and records events about the successful writes.
 func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []clusterimport.Step) (loop.Outcome, error) {
 	results := make([]error, len(steps))
 	workqueue.ParallelizeUntil(ctx, writers, len(steps), func(i int) { results[i] = r.write(ctx, &steps[i]) })
@@ -126,13 +126,14 @@ func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []cl
 	return outcome, errors.Join(errs...)
 }
 
-// isBehind tells whether a write met another object than the cache has.
+// isBehind reports whether a write failed because the cached object is outdated.
 func isBehind(s *clusterimport.Step, err error) bool {
 	return apierrors.IsConflict(err) || s.Verb == clusterimport.Update && apierrors.IsNotFound(err) ||
 		!s.Imports() && apierrors.IsAlreadyExists(err)
 }
 
-// write makes one write, if nobody has written the object meanwhile. Rights to the generator's objects are to replace them.
+// write makes one write, unless the object has changed since the read. The generator's objects are replaced with an
+// update, because Towline's rights to them include no patch.
 func (r *Reconciler) write(ctx context.Context, s *clusterimport.Step) (err error) {
 	switch s.Verb {
 	case clusterimport.Create:
@@ -143,7 +144,7 @@ func (r *Reconciler) write(ctx context.Context, s *clusterimport.Step) (err erro
 		} else {
 			err = r.Patch(ctx, s.Object, client.MergeFromWithOptions(s.Was, client.MergeFromWithOptimisticLock{}))
 		}
-	case clusterimport.Delete: // exactly the object that was read, not one that has taken its name since
+	case clusterimport.Delete: // delete exactly the object from the read, and not a new object with the same name
 		uid, version := s.Was.GetUID(), s.Was.GetResourceVersion()
 		err = client.IgnoreNotFound(r.Delete(ctx, s.Was, client.Preconditions{UID: &uid, ResourceVersion: &version}))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// kind names a write by what it is of.
+// kind identifies a write by the kind of the object.
 func kind(obj client.Object) string {
 	switch obj.(type) {
 	case *v1beta1.GitOpsCluster:
@@ -29,8 +29,8 @@ func kind(obj client.Object) string {
 	return "generator"
 }
 
-// TestApply: the marks go once all else is written; what the API server alone knew is decided about; and of a removal that fails
-// nobody is told.
+// TestApply: the marks are released after all remaining writes. After an answer that the cache did not have, a new plan
+// is made. A failed removal causes no event.
 func TestApply(t *testing.T) {
 	resource := schema.GroupResource{Resource: "secrets"}
 	conflict, missing := apierrors.NewConflict(resource, "x", nil), apierrors.NewNotFound(resource, "x")
@@ -89,7 +89,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestClaimComesFirst: nothing else is written before the GitOpsCluster is marked.
+// TestClaimComesFirst: the GitOpsCluster is marked before any further write.
 func TestClaimComesFirst(t *testing.T) {
 	hub := &fixture.Hub{Name: kind, Answers: map[string]error{}}
 	r, seen := &Reconciler{Client: hub}, &observation{}

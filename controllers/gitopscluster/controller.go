@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
-// Rights to Secrets, ConfigMaps and Roles are given by namespace: deploy/rbac/gitopscluster.yaml.
+// A separate file grants the rights to Secrets, ConfigMaps and Roles by namespace: deploy/rbac/gitopscluster.yaml.
 //
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters/status,verbs=patch
@@ -24,24 +24,24 @@ import (
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=gitopsclusters.apps.open-cluster-management.io,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the cluster Secrets of one GitOpsCluster. What it remembers is rebuilt by the next reconcile.
+// Reconciler keeps the cluster Secrets of one GitOpsCluster up to date. The next reconcile can rebuild its memory.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache. It is asked before anything is removed.
+	// Live reads from the API server, past the cache. Every removal first needs reads from Live.
 	Live client.Reader
 
-	// Events records what people should see on the GitOpsCluster.
+	// Events records events for users on the GitOpsCluster.
 	Events events.EventRecorder
 
-	// Options are what is said for all GitOpsClusters.
+	// Options are the settings for all GitOpsClusters.
 	Options clusterimport.Options
 
-	// IndexDecisions registers index.ByDecision, if nobody has yet.
+	// IndexDecisions registers index.ByDecision, unless the index is registered already.
 	IndexDecisions func() error
 
-	// pruned is set while the API server drops a part of each status, and told once that has been said. What is known ends when the
-	// CRD is replaced; what was said stays said until the API server keeps all.
+	// pruned is set while the API server drops a part of each status. A new CRD resets pruned. told is set after the
+	// event about the dropped part, until the API server keeps all fields.
 	pruned, told atomic.Bool
 
 	scopes  scopes
@@ -52,7 +52,7 @@ type Reconciler struct {
 	stood   stood
 }
 
-// Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date: it observes, decides and applies.
+// Reconcile updates the cluster Secrets of the requested GitOpsCluster: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	r.scopes.endUnasked(func(account string) bool { return len(r.requests(ctx, client.MatchingFields{byAccount: account})) > 0 })
 	seen, err := r.observe(ctx, req.NamespacedName)
@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.phases(seen).Run(ctx)
 }
 
-// phases are those of a GitOpsCluster that was observed.
+// phases returns the phases for an observed GitOpsCluster.
 func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] {
 	return loop.Phases[*clusterimport.Plan]{
 		Decide:      func(ctx context.Context) (*clusterimport.Plan, error) { return r.decide(ctx, seen) },
@@ -72,7 +72,7 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] 
 	}
 }
 
-// decide makes a plan, and reads what it lacks.
+// decide makes a plan, and reads the missing facts.
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*clusterimport.Plan, error) {
 	for {
 		plan := clusterimport.Decide(seen.Facts, r.Options)

@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// remember notes which Secrets of a GitOpsCluster stay, and for whom. No others do.
+// remember notes the kept Secrets of a GitOpsCluster, and the users of each Secret. Earlier notes are dropped.
 func (r *Reconciler) remember(key types.NamespacedName, held []clusterimport.Held) {
 	clusters := make([]string, len(held))
 	users := map[types.NamespacedName]*clusterimport.User{}
@@ -25,7 +25,7 @@ func (r *Reconciler) remember(key types.NamespacedName, held []clusterimport.Hel
 	r.pushers.set(key, users)
 }
 
-// forget drops all that is remembered of a GitOpsCluster that is gone.
+// forget drops the memory of a deleted GitOpsCluster.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.remember(key, nil)
 	r.dropped.note(key, nil, time.Time{})
@@ -33,13 +33,14 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	forget(key)
 }
 
-// stood remembers which GitOpsClusters were left to another controller, and for which reason: a CRD without conditions keeps no word of it.
+// stood remembers the GitOpsClusters that Towline leaves to a different controller, and the reason. A CRD without
+// conditions cannot store the reason.
 type stood struct {
 	mu  sync.Mutex
 	why map[types.NamespacedName]string
 }
 
-// note notes the reason; none for an empty one.
+// note notes the reason; an empty reason removes the note.
 func (s *stood) note(g types.NamespacedName, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,27 +54,28 @@ func (s *stood) note(g types.NamespacedName, reason string) {
 	s.why[g] = reason
 }
 
-// of is the reason that was noted.
+// of returns the noted reason.
 func (s *stood) of(g types.NamespacedName) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.why[g]
 }
 
-// forget drops all that was noted.
+// forget drops all notes.
 func (s *stood) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.why = nil
 }
 
-// dropped remembers since when clusters have not been chosen any more. After a restart that begins anew.
+// dropped remembers since when clusters have not been chosen any more. After a restart, the times begin again.
 type dropped struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]map[string]time.Time // by GitOpsCluster and cluster
 }
 
-// note is since when these clusters have not been chosen: now, for those that were before. No others are remembered.
+// note returns since when each of the given clusters has not been chosen: now, for a cluster without a note. Notes of
+// clusters not given are dropped.
 func (d *dropped) note(g types.NamespacedName, clusters []string, now time.Time) map[string]time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,13 +96,14 @@ func (d *dropped) note(g types.NamespacedName, clusters []string, now time.Time)
 	return since
 }
 
-// waiting remembers which GitOpsClusters wait for the Applications of a cluster to go. A restart looks at all of them anyway.
+// waiting remembers the GitOpsClusters that wait until the Applications of a cluster are gone. After a restart, every
+// GitOpsCluster is reconciled anyway.
 type waiting struct {
 	mu  sync.Mutex
 	all map[string][]types.NamespacedName
 }
 
-// set notes that a GitOpsCluster waits for those clusters, and for no others.
+// set notes the clusters for which a GitOpsCluster waits, and drops its earlier notes.
 func (w *waiting) set(g types.NamespacedName, clusters []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +117,7 @@ func (w *waiting) set(g types.NamespacedName, clusters []string) {
 	w.note(g, clusters)
 }
 
-// add notes that it waits for those clusters too.
+// add adds clusters for which a GitOpsCluster waits.
 func (w *waiting) add(g types.NamespacedName, clusters []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,20 +135,20 @@ func (w *waiting) note(g types.NamespacedName, clusters []string) {
 	}
 }
 
-// of are the GitOpsClusters that wait for a cluster.
+// of returns the GitOpsClusters that wait for a cluster.
 func (w *waiting) of(cluster string) []types.NamespacedName {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.all[cluster])
 }
 
-// pushers remembers, by GitOpsCluster and Secret, the pushed Applications that Secrets are kept for.
+// pushers remembers, by GitOpsCluster and Secret, the pushed Application for which the Secret is kept.
 type pushers struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]map[types.NamespacedName]types.NamespacedName
 }
 
-// set notes for whom Secrets are kept. No others are.
+// set notes the users of Secrets, and drops earlier notes of the GitOpsCluster.
 func (p *pushers) set(g types.NamespacedName, users map[types.NamespacedName]*clusterimport.User) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +167,7 @@ func (p *pushers) set(g types.NamespacedName, users map[types.NamespacedName]*cl
 	}
 }
 
-// last is the Application that a Secret was kept for.
+// last returns the Application for which a Secret was last kept.
 func (p *pushers) last(g, secret types.NamespacedName) (types.NamespacedName, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,21 +175,21 @@ func (p *pushers) last(g, secret types.NamespacedName) (types.NamespacedName, bo
 	return app, known
 }
 
-// older remembers what was read last of the Lease of the older controller.
+// older remembers the last read of the older controller's Lease.
 type older struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
 	at    time.Time
 }
 
-// set notes what was read, and when; nil for no Lease.
+// set notes the Lease and the time of the read; nil for no Lease.
 func (o *older) set(lease *coordinationv1.Lease, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lease, o.at = lease, at
 }
 
-// last is what was noted.
+// last returns the noted Lease and time.
 func (o *older) last() (*coordinationv1.Lease, time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

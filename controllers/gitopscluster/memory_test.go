@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
-// TestDropped: the grace has no breaks, and nothing is remembered of what is over.
+// TestDropped: the grace period begins again after a new choice of the cluster, and finished notes are dropped.
 func TestDropped(t *testing.T) {
 	var d dropped
 	g, start := types.NamespacedName{Namespace: "argocd", Name: "g"}, time.Now()
@@ -27,7 +27,7 @@ func TestDropped(t *testing.T) {
 	}
 	expect(0, map[string]time.Duration{"a": 0})
 	expect(40, map[string]time.Duration{"a": 0, "b": 40})
-	expect(70, map[string]time.Duration{"b": 40}) // the other was chosen again
+	expect(70, map[string]time.Duration{"b": 40}) // the cluster a was chosen again
 	expect(80, map[string]time.Duration{"a": 80, "b": 40})
 	expect(90, nil)
 	if len(d.since) != 0 {
@@ -52,7 +52,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestPushersForgetsWhatIsGone: a Secret that somebody else has deleted, or that is wanted again, and a GitOpsCluster.
+// TestPushersForgetsWhatIsGone: the memory forgets a deleted Secret, a Secret that is wanted again, and a deleted
+// GitOpsCluster.
 func TestPushersForgetsWhatIsGone(t *testing.T) {
 	r := &Reconciler{}
 	one, two, app := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}, types.NamespacedName{Name: "web"}
@@ -75,7 +76,7 @@ func TestPushersForgetsWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestEndUnasked: a watch of tokens ends with the last GitOpsCluster that asks for them, and no other watch does.
+// TestEndUnasked: a watch of tokens ends with the last GitOpsCluster for these tokens. All remaining watches stay.
 func TestEndUnasked(t *testing.T) {
 	ended := map[scope]int{}
 	s := &scopes{opened: map[scope]openCache{}}

@@ -29,14 +29,14 @@ var (
 )
 
 func init() {
-	// An increase from nothing would not be seen.
+	// Without an initial zero, Prometheus would not see the first write as an increase.
 	for _, verb := range []clusterimport.Verb{clusterimport.Create, clusterimport.Update, clusterimport.Delete} {
 		secretWrites.WithLabelValues(string(verb))
 	}
 	metrics.Registry.MustRegister(importedClusters, readyGitOpsClusters, secretWrites)
 }
 
-// show sets the gauges of a GitOpsCluster that has so many clusters; nil where that is not known.
+// show sets the gauges of a GitOpsCluster. clusters is the number of clusters; nil for unknown.
 func show(g *v1beta1.GitOpsCluster, clusters *int32) {
 	if clusters != nil {
 		importedClusters.WithLabelValues(g.Namespace, g.Name).Set(float64(*clusters))

@@ -19,18 +19,20 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// observation is what was observed of a GitOpsCluster, and how. Objects are the cache's own: they are not to be changed.
+// observation has the observed facts about a GitOpsCluster, and the reader. The objects belong to the cache: do not
+// change them.
 type observation struct {
 	clusterimport.Facts
 
-	// key names the GitOpsCluster, be it there or not.
+	// key is the name of the GitOpsCluster, even if the GitOpsCluster does not exist.
 	key types.NamespacedName
 
-	// reader reads from the cache or past it.
+	// reader reads from the cache or past the cache.
 	reader client.Reader
 }
 
-// observe reads what most decisions about a GitOpsCluster depend on. All of it is in caches.
+// observe reads the facts for most decisions about a GitOpsCluster. All facts come from caches, except for the Lease of
+// the older controller.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{key: key, reader: r.Client}
 	seen.Pruned, seen.StoodBack = r.pruned.Load(), r.stood.of(key)
@@ -73,7 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	return seen, nil
 }
 
-// observeChoice reads what the Placement has chosen, and whether the Argo CD may have it.
+// observeChoice reads the decisions of the Placement, and the consent of the Argo CD's namespace.
 func (seen *observation) observeChoice(ctx context.Context) (err error) {
 	seen.Placement, seen.Decisions, seen.Consent, seen.Permitted = nil, nil, false, nil
 	g := seen.GitOpsCluster
@@ -101,7 +103,7 @@ func (seen *observation) observeChoice(ctx context.Context) (err error) {
 	return err
 }
 
-// observeArgo reads what the Argo CD of a namespace has.
+// observeArgo reads the cluster Secrets and the generator's objects of the Argo CD in a namespace.
 func (r *Reconciler) observeArgo(ctx context.Context, seen *observation, namespace string) error {
 	cached, err := r.scopes.open(ctx, clusterSecretsIn(namespace))
 	if apierrors.IsForbidden(err) {
@@ -149,7 +151,7 @@ func (r *Reconciler) observeArgo(ctx context.Context, seen *observation, namespa
 	return nil
 }
 
-// isShared tells whether another GitOpsCluster that stays names the Argo CD of a namespace.
+// isShared reports whether a second GitOpsCluster, not in deletion, names the Argo CD of a namespace.
 func (seen *observation) isShared(namespace string, all []v1beta1.GitOpsCluster) bool {
 	for i := range all {
 		g := &all[i]
@@ -160,7 +162,7 @@ func (seen *observation) isShared(namespace string, all []v1beta1.GitOpsCluster)
 	return false
 }
 
-// observeOthers reads the other GitOpsClusters that want the same Secrets.
+// observeOthers reads the remaining GitOpsClusters that want the same Secrets.
 func (seen *observation) observeOthers(ctx context.Context) (err error) {
 	seen.Others = map[types.NamespacedName]*v1beta1.GitOpsCluster{}
 	for _, key := range seen.Wanted() {
@@ -190,7 +192,7 @@ func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error
 	return nil
 }
 
-// observeTokens reads the tokens of the ManagedServiceAccounts that Secrets are to have.
+// observeTokens reads the tokens of the ManagedServiceAccounts for the Secrets.
 func (r *Reconciler) observeTokens(ctx context.Context, seen *observation) error {
 	seen.Tokens = map[string]clusterimport.Tokens{}
 	for _, account := range seen.Accounts() {

@@ -18,11 +18,11 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// page is how many Applications are asked for at a time.
+// page is the number of Applications in one page of a list.
 const page = 500
 
-// observeLive reads anew, past the cache, all that a plan depends on which destroys something, and tells whether the
-// GitOpsCluster and its consent are the same as before. Secrets are not read again: each write is bound to the version that was.
+// observeLive reads all facts for a destructive plan again, past the cache. It returns false if the GitOpsCluster or
+// the consent has changed. Secrets are not read again, because each write is bound to the version of the read Secret.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation, plan *clusterimport.Plan) (same bool, err error) {
 	before, allowed := seen.GitOpsCluster, seen.Allowed()
 	g, err := fetch.Get(ctx, r.Live, seen.key, &v1beta1.GitOpsCluster{})
@@ -58,8 +58,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation, plan *c
 	return true, nil
 }
 
-// knowsAll tells whether the cache has every Secret that a namespace has on behalf of the GitOpsCluster. One that was just made may
-// not have arrived: nobody would remove it once the namespace is left. No other plan depends on that.
+// knowsAll reports whether the cache has all Secrets of the GitOpsCluster in a namespace. A new Secret may not have
+// arrived in the cache. After the GitOpsCluster leaves the namespace, such a Secret would stay for ever. Only plans
+// that leave a namespace depend on this check.
 func (r *Reconciler) knowsAll(ctx context.Context, key types.NamespacedName, namespace string, argo *clusterimport.Argo) (bool, error) {
 	if argo.Forbidden {
 		return true, nil
@@ -79,8 +80,9 @@ func (r *Reconciler) knowsAll(ctx context.Context, key types.NamespacedName, nam
 	return true, nil
 }
 
-// observeUsers reads which Applications use Secrets that are about to go: from the cache those for pull and those that pushed
-// Secrets were kept for last, and past it all of the hub.
+// observeUsers reads the Applications that use Secrets before the removal of the Secrets. The cache has the
+// Applications for pull, and the memory has the pushed Applications for which Secrets were last kept. Past the cache,
+// all Applications of the hub are read.
 func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, secrets []*corev1.Secret) error {
 	if seen.Users == nil {
 		seen.Users = map[types.NamespacedName]*clusterimport.User{}
@@ -89,7 +91,7 @@ func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, secret
 	for i, s := range secrets {
 		clusters[i] = clustersecret.Cluster(s)
 	}
-	r.waiting.add(seen.key, clusters) // before the Applications are looked for, so that the end of none is missed
+	r.waiting.add(seen.key, clusters) // before the search for Applications, so that no deletion is missed
 	all := clusterimport.Users{}
 	if seen.Live {
 		if err := r.observeApplications(ctx, all); err != nil {
@@ -110,8 +112,8 @@ func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, secret
 	return nil
 }
 
-// observeUser reads which Application uses a Secret: one for pull, or the one that it was kept for last. To ask for one costs the
-// hub much less than to ask for all.
+// observeUser reads an Application that uses a Secret: an Application for pull, or the Application for which the Secret
+// was last kept. A request for one Application costs the hub much less than a list of all.
 func (r *Reconciler) observeUser(ctx context.Context, key types.NamespacedName, s *corev1.Secret) (*clusterimport.User, error) {
 	if apps := index.ApplicationsOfCluster(ctx, r.Client, clustersecret.Cluster(s)); len(apps) > 0 {
 		return &clusterimport.User{Application: apps[0]}, nil
@@ -127,20 +129,21 @@ func (r *Reconciler) observeUser(ctx context.Context, key types.NamespacedName, 
 	return &clusterimport.User{Application: last, Pushed: true}, nil
 }
 
-// pulled and notPulled select the Applications for pull, of which the metadata tells the cluster, and all others. The values are
-// what strconv.ParseBool takes for true.
+// pulled selects the Applications for pull, whose metadata has the cluster. notPulled selects all remaining
+// Applications. The values are the true values of strconv.ParseBool.
 var pulled, notPulled = selector(" in "), selector(" notin ")
 
 func selector(operator string) client.MatchingLabelsSelector {
 	s, err := labels.Parse(apis.LabelPull + operator + "(1,t,T,true,TRUE,True)")
 	if err != nil {
-		panic(err) // it is a constant
+		panic(err) // the selector is a constant
 	}
 	return client.MatchingLabelsSelector{Selector: s}
 }
 
-// observeApplications reads all Applications of the hub past the cache, page by page: of those for pull no more than the metadata,
-// unless an Argo CD of the hub deploys one of a page as well. Then the page is read once more, as a whole.
+// observeApplications reads all Applications of the hub past the cache, page by page. For Applications for pull, only
+// the metadata is read, unless an Argo CD of the hub deploys an Application of the page too. Then the full page is
+// read.
 func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.Users) error {
 	outlines := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
@@ -179,8 +182,8 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 	}, notPulled, client.Limit(page))
 }
 
-// observeTaken reads the Secrets whose names the API server knows and the cache does not: the cache is behind, or the Secret has
-// lost the labels by which it is found, or it is something else's.
+// observeTaken reads the Secrets whose names exist on the API server and not in the cache. The cache is behind, the
+// Secret has lost the labels for the cache, or the Secret has a different purpose.
 func (r *Reconciler) observeTaken(ctx context.Context, seen *observation, clusters []string) error {
 	for _, cluster := range clusters {
 		key := types.NamespacedName{Namespace: seen.GitOpsCluster.Spec.ArgoServer.ArgoNamespace, Name: clustersecret.Name(cluster)}
@@ -190,5 +193,5 @@ func (r *Reconciler) observeTaken(ctx context.Context, seen *observation, cluste
 		}
 		seen.NoteTaken(cluster, s)
 	}
-	return seen.observeOthers(ctx) // of two that want one Secret the order counts; it keeps credentials of which no token is known
+	return seen.observeOthers(ctx) // two GitOpsClusters may want the same Secret: the order decides, and credentials without a known token are kept
 }

@@ -17,10 +17,12 @@ import (
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=multicloud-operators-gitopscluster-leader.open-cluster-management.io,verbs=get
 
-// leaseInterval is for how long what was read of the older controller's Lease counts. Its first write of a status ends that.
+// leaseInterval is how long the last read of the older controller's Lease is valid. A status written by the older
+// controller ends this time.
 const leaseInterval = time.Minute
 
-// observeOlder reads whether the older controller of GitOpsClusters runs. Where the Lease may not be read, its marks tell.
+// observeOlder reads whether the older controller of GitOpsClusters runs. Without the right to read the Lease, the
+// older controller's marks on the GitOpsCluster decide.
 func (r *Reconciler) observeOlder(ctx context.Context, seen *observation) error {
 	if lease, at := r.older.last(); !seen.Live && !clusterimport.IsOlders(seen.GitOpsCluster) && seen.Now.Sub(at) < leaseInterval {
 		seen.Lease = lease
@@ -35,8 +37,8 @@ func (r *Reconciler) observeOlder(ctx context.Context, seen *observation) error 
 	return nil
 }
 
-// observeFound finds the namespaces that have Secrets on behalf of the GitOpsCluster, among the Argo CDs that are looked at: its
-// annotation may not name them any more.
+// observeFound finds the namespaces with Secrets of the GitOpsCluster, among the open caches of Argo CDs. The
+// annotation of the GitOpsCluster may have lost a namespace.
 func (seen *observation) observeFound(ctx context.Context, argos map[string]client.Reader) error {
 	for namespace, cached := range argos {
 		list := &corev1.SecretList{}
@@ -51,7 +53,7 @@ func (seen *observation) observeFound(ctx context.Context, argos map[string]clie
 	return nil
 }
 
-// observeConsenting has all Argo CDs looked at that may have clusters of any GitOpsCluster, where this one has lost its annotation.
+// observeConsenting opens the caches of all Argo CDs with consent, if the GitOpsCluster has lost its annotation.
 func (r *Reconciler) observeConsenting(ctx context.Context, seen *observation) error {
 	if marks := clusterimport.Marked(seen.GitOpsCluster); !marks.Finalizer || len(marks.Namespaces) > 0 {
 		return nil

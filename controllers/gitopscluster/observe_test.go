@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// hub has Applications, and answers for them one by one. Its cache has none.
+// hub has Applications on the API server, and an empty cache.
 type hub struct {
 	client.Client
 	t     *testing.T
@@ -25,7 +25,7 @@ type hub struct {
 	gets  int
 }
 
-// List is that of the cache.
+// List is a list from the empty cache.
 func (h *hub) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 // live is the API server.
@@ -42,7 +42,7 @@ func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ 
 	return apierrors.NewNotFound(schema.GroupResource{Resource: "applications"}, key.Name)
 }
 
-// List gives those that match, one to a page.
+// List returns the selected Applications, with one Application on each page.
 func (l live) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	l.lists++
 	o := (&client.ListOptions{}).ApplyOptions(options)
@@ -80,8 +80,8 @@ func pushedTo(name, cluster string) *fixture.ApplicationBuilder {
 		Label(apis.LabelPull, "false").Spec(`{"destination":{"name":"` + cluster + `"}}`)
 }
 
-// TestWhoKeepsASecret: past the cache all Applications are asked for, and once one is known that is pushed, it alone is, as long as
-// it keeps the Secret.
+// TestWhoKeepsASecret: past the cache, all Applications are listed. After the discovery of a pushed Application, only
+// this Application is read, as long as it keeps the Secret.
 func TestWhoKeepsASecret(t *testing.T) {
 	h := &hub{t: t, apps: []*argocd.Application{
 		pushedTo("elsewhere", "b").Obj(), pushedTo("here", "a").Obj(), fixture.Application("pulled").Cluster("b").Obj(),
@@ -112,9 +112,9 @@ func TestWhoKeepsASecret(t *testing.T) {
 	h.apps[1] = pushedTo("here", "b").Obj()
 	step(false, "")
 	step(true, "")
-	h.apps[1] = fixture.Application("pulled-too").Cluster("a").Obj() // the cache does not have it yet
+	h.apps[1] = fixture.Application("pulled-too").Cluster("a").Obj() // the cache does not have the Application yet
 	step(true, "pulled-too")
-	h.apps[1] = pushedTo("both", "a").Label(apis.LabelPull, "true").Obj() // the hub's Argo CD deploys it as well
+	h.apps[1] = pushedTo("both", "a").Label(apis.LabelPull, "true").Obj() // the hub's Argo CD deploys the Application too
 	step(true, "both")
 	step(false, "both")
 	h.apps = h.apps[:1]

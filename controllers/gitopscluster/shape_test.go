@@ -6,8 +6,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/shape"
 )
 
-// TestShape: only apply.go writes, only observe*.go reads, and watches*.go look up whom a change wakes.
+// TestShape: only apply.go writes, only observe*.go reads, and watches*.go map a change to the requests.
 func TestShape(t *testing.T) { shape.Check(t, 35) }
 
-// TestDepth: who reads Reconcile follows no chain of calls for long.
+// TestDepth: a reader of Reconcile does not have to follow long chains of calls.
 func TestDepth(t *testing.T) { shape.Depth(t, "Reconcile", 7) }

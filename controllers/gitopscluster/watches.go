@@ -30,34 +30,35 @@ import (
 )
 
 const (
-	// byPlacement finds the GitOpsClusters of a Placement, by its name in their namespace.
+	// byPlacement finds GitOpsClusters by the name of their Placement, in the same namespace.
 	byPlacement = "gitopscluster.placement"
 
-	// byArgoNamespace finds those that name the Argo CD of a namespace.
+	// byArgoNamespace finds GitOpsClusters by the namespace of the Argo CD.
 	byArgoNamespace = "gitopscluster.argoNamespace"
 
-	// byAccount finds those that want tokens of ManagedServiceAccounts of that name.
+	// byAccount finds GitOpsClusters by the name of the ManagedServiceAccounts for the tokens.
 	byAccount = "gitopscluster.account"
 )
 
-// Kinds are those that the controller works with and that a hub may lack: without Open Cluster Management's placement, or
-// with the GitOpsCluster of another project.
+// Kinds are the kinds that the controller needs and a hub may lack: a hub without Open Cluster Management's placement,
+// or with the GitOpsCluster of a different project.
 var Kinds = []schema.GroupVersionKind{
 	v1beta1.GroupVersion.WithKind("GitOpsCluster"),
 	schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("Placement"),
 	schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision"),
 }
 
-// crdName is the CRD of GitOpsClusters.
+// crdName is the name of the CRD of GitOpsClusters.
 const crdName = "gitopsclusters." + apis.Group
 
-// SetupWithManager registers the controller and its indexes. concurrency is how many GitOpsClusters are worked on at a
-// time.
+// SetupWithManager registers the controller and its indexes. concurrency is the number of GitOpsClusters that are
+// reconciled in parallel.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
 	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer()), r.IndexDecisions()); err != nil {
 		return err
 	}
-	// A manager that runs already starts the controller within Build: nobody opens a scope before the scopes know it.
+	// A running manager starts the controller within Build. The lock keeps reconciles from opening a scope before the
+	// scopes have the controller.
 	r.scopes.mu.Lock()
 	defer r.scopes.mu.Unlock()
 	c, err := ctrl.NewControllerManagedBy(mgr).
@@ -97,12 +98,12 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// changed lets through the changes of an object of which a decision reads something else than before.
+// changed selects the updates of an object with a change of the fields that decisions read.
 func changed[T client.Object](same func(before, after T) bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !same(e.ObjectOld.(T), e.ObjectNew.(T)) }}
 }
 
-// targetLeft lets through that an Application does not target its cluster any more.
+// targetLeft selects the events after which an Application may not target its cluster any more.
 func targetLeft() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -114,7 +115,8 @@ func (r *Reconciler) sameCluster(before, after *clusterv1.ManagedCluster) bool {
 	return clustersecret.SameCluster(before, after, r.Options.Claims)
 }
 
-// ofReplacedCRD has all statuses looked at anew: the hub may keep more of them now, or less.
+// ofReplacedCRD queues all GitOpsClusters after a change of the CRD, because the hub may now keep more or fewer fields
+// of the status.
 func (r *Reconciler) ofReplacedCRD(ctx context.Context) []reconcile.Request {
 	r.pruned.Store(false)
 	r.stood.forget()
@@ -144,12 +146,13 @@ func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []recon
 	return wake.Requests(r.waiting.of(obj.(*argocd.Application).Cluster()))
 }
 
-// ofNamespace are those that name the Argo CD of a namespace, and those of the cluster that it is of.
+// ofNamespace returns the GitOpsClusters with the Argo CD of the namespace, and the GitOpsClusters of the cluster with
+// the same name.
 func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
 	return append(r.requests(ctx, client.MatchingFields{byArgoNamespace: obj.GetName()}), r.ofCluster(ctx, obj)...)
 }
 
-// ofScope are the GitOpsClusters to look at after a change of an object in a scope.
+// ofScope returns the GitOpsClusters to reconcile after a change of an object in a scope.
 func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object) []reconcile.Request {
 	if which.namespace == "" {
 		return r.requests(ctx, client.MatchingFields{byAccount: which.name})
@@ -161,7 +164,7 @@ func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object
 	return out
 }
 
-// requests are those for the GitOpsClusters that an index of the cache finds.
+// requests returns the requests for the GitOpsClusters that the cache finds with the given options.
 func (r *Reconciler) requests(ctx context.Context, match ...client.ListOption) []reconcile.Request {
 	list := &v1beta1.GitOpsClusterList{}
 	index.Must(ctx, r.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...))

@@ -28,48 +28,51 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// scope is a part of the hub's objects: those that are watched together, and that a right can be given to.
+// scope is a set of objects on the hub, with one watch and one right.
 type scope struct {
-	// namespace is where they are; empty: anywhere.
+	// namespace is the namespace of the objects; empty for all namespaces.
 	namespace string
 
-	// name is what they are called; empty: anything.
+	// name is the name of the objects; empty for all names.
 	name string
 }
 
-// byOwner finds the cluster Secrets of a namespace that a GitOpsCluster wants.
+// byOwner finds the cluster Secrets in a namespace by the GitOpsCluster that wants them.
 const byOwner = "secret.gitopscluster"
 
-// clusterSecretsIn are the cluster Secrets of the Argo CD in a namespace.
+// clusterSecretsIn is the scope of the cluster Secrets for the Argo CD in a namespace.
 func clusterSecretsIn(namespace string) scope { return scope{namespace: namespace} }
 
-// tokenSecretsOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
+// tokenSecretsOf is the scope of the token Secrets for ManagedServiceAccounts with the given name, in the namespaces of
+// all clusters.
 func tokenSecretsOf(account string) scope { return scope{name: account} }
 
-// configIn is the ConfigMap of that name in the namespace of an Argo CD: one for itself, since a watch goes by one name.
+// configIn is the scope of the named ConfigMap in the namespace of an Argo CD. Each ConfigMap needs a separate scope,
+// because a watch selects by one name.
 func configIn(namespace, name string) scope { return scope{namespace: namespace, name: name} }
 
-// scopes holds a cache for every scope that some GitOpsCluster has needed. Which these are is known only from the
-// GitOpsClusters, and no more of the hub's Secrets is to be seen: so the manager's own cache, whose limits are set at the
-// start, cannot have them. What was opened stays open until the program ends, but for tokens that nobody asks for any more.
+// scopes holds a cache for every scope that some GitOpsCluster has needed. Only the GitOpsClusters say which scopes are
+// needed, and Towline must not see further Secrets of the hub. The manager's own cache cannot hold the scopes, because
+// its limits are set at the start. An open cache stays open until the program ends, except for tokens that no
+// GitOpsCluster needs any more.
 type scopes struct {
 	manager ctrl.Manager
 	ctl     controller.Controller
 
-	// changed are the GitOpsClusters to look at after a change of an object in a scope.
+	// changed returns the GitOpsClusters to reconcile after a change of an object in a scope.
 	changed func(context.Context, scope, client.Object) []reconcile.Request
 
 	mu     sync.Mutex
 	opened map[scope]openCache
 }
 
-// openCache is a cache that is filled until end is called, after which it is read no more.
+// openCache is a cache that is filled until the call of end. Do not read an ended cache.
 type openCache struct {
 	cache.Cache
 	end context.CancelFunc
 }
 
-// open is a reader of a scope, once it is filled. An error of the API server's comes back as it is.
+// open returns a reader of a scope after the cache is filled. Errors of the API server are returned unchanged.
 func (s *scopes) open(ctx context.Context, which scope) (client.Reader, error) {
 	c, err := s.get(ctx, which)
 	if err != nil {
@@ -82,10 +85,10 @@ func (s *scopes) open(ctx context.Context, which scope) (client.Reader, error) {
 	return c, nil
 }
 
-// patience is how long to wait for a cache before the next try: a right may be taken away between the probe and the first list.
+// patience is the wait for a cache before the next try: a right may disappear between the probe and the first list.
 const patience = 10 * time.Second
 
-// filled tells whether a cache holds what it is for, at once or within that time.
+// filled reports whether a cache is filled now or within the given time.
 func filled(ctx context.Context, c cache.Cache, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -112,8 +115,8 @@ func (s *scopes) get(ctx context.Context, which scope) (cache.Cache, error) {
 	return c, nil
 }
 
-// endUnasked ends the watches of tokens of accounts for which nobody asks any more. Whoever has just begun to ask is known to asked, or
-// opens the scope anew.
+// endUnasked ends the watches of tokens for accounts that no GitOpsCluster needs any more. A new GitOpsCluster for the
+// account is known to asked, or opens the scope again.
 func (s *scopes) endUnasked(asked func(account string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +128,8 @@ func (s *scopes) endUnasked(asked func(account string) bool) {
 	}
 }
 
-// probe asks the API server once whether the scope may be seen: a cache would ask for ever, and never say.
+// probe asks the API server once whether Towline may read the scope. A cache would repeat a forbidden list for ever,
+// without an error.
 func (s *scopes) probe(ctx context.Context, which scope) error {
 	for object, limits := range which.objects() {
 		kind, err := apiutil.GVKForObject(object, s.manager.GetScheme())
@@ -188,7 +192,8 @@ func ownersOf(obj client.Object) []string {
 	return out
 }
 
-// argos are the caches of cluster Secrets that are open and filled, by namespace. A read of one that is not would wait for ever.
+// argos returns the open and filled caches of cluster Secrets, by namespace. A read of an unfilled cache would wait for
+// ever.
 func (s *scopes) argos(ctx context.Context) map[string]client.Reader {
 	s.mu.Lock()
 	all := maps.Clone(s.opened)
@@ -202,7 +207,7 @@ func (s *scopes) argos(ctx context.Context) map[string]client.Reader {
 	return out
 }
 
-// objects are what a scope holds: the Secrets, and in the namespace of an Argo CD what its generator needs.
+// objects returns the kinds of a scope: Secrets, and in the namespace of an Argo CD the generator's objects.
 func (s scope) objects() map[client.Object]cache.ByObject {
 	if s.name != "" && s.namespace != "" {
 		return map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", s.name)}}
