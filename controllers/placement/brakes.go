@@ -9,20 +9,20 @@ import (
 	"github.com/towline-io/towline/pkg/placement"
 )
 
-// brakes remembers the clusters that Applications were given. A restart begins anew.
+// brakes remembers the clusters that Applications were given. After a restart, the memory is empty.
 type brakes struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]placement.Brake
 }
 
-// of is what is remembered of an Application.
+// of returns the memory of an Application.
 func (b *brakes) of(app types.NamespacedName) placement.Brake {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all[app]
 }
 
-// wrote notes that an Application was given a cluster.
+// wrote notes a new cluster for an Application.
 func (b *brakes) wrote(app types.NamespacedName, cluster string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,7 +32,7 @@ func (b *brakes) wrote(app types.NamespacedName, cluster string) {
 	b.all[app] = b.all[app].Wrote(cluster, time.Now())
 }
 
-// forget drops what is remembered of an Application that is gone.
+// forget drops the memory of a deleted Application.
 func (b *brakes) forget(app types.NamespacedName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,22 +26,23 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the cluster of one Application in step with its Placement. What it remembers is for the brake.
+// Reconciler keeps the cluster of one Application in step with the Application's Placement. The memory is only for the
+// brake.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache. It is asked before an Application moves.
+	// Live reads from the API server, past the cache. Every move of an Application first needs a read from Live.
 	Live client.Reader
 
-	// Events tells of new clusters.
+	// Events records events about new clusters.
 	Events events.EventRecorder
 
 	brakes brakes
 }
 
-// Reconcile has the Application that req names go where its Placement says.
+// Reconcile sets the cluster of the requested Application to the cluster chosen by the Placement.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	app := &argocd.Application{} // the cache's own: not to be changed
+	app := &argocd.Application{} // owned by the cache: do not change it
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
 		r.brakes.forget(req.NamespacedName)
 		return ctrl.Result{}, r.withdraw(ctx, req.NamespacedName)
@@ -53,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	plan := placement.Decide(app, chosen)
-	if plan.Cluster != "" && app.Cluster() != "" { // a move: by what the API server has, since a cache may go back at a start
+	if plan.Cluster != "" && app.Cluster() != "" { // before a move, read from the API server, because a cache may go back at a start
 		if chosen, err = r.chosen(ctx, r.Live, app); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -67,19 +68,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, client.IgnoreNotFound(err)
 }
 
-// withdraw takes the warning off an Application that is not for pull any more: without the label, the cache does not have it.
+// withdraw removes the warning from an Application that is not for pull any more. Without the label, the cache does not
+// have the Application.
 func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName) error {
 	app := &argocd.Application{}
 	if err := r.Live.Get(ctx, key, app); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if app.Pulled() {
-		return nil // it is again, which is an event of its own
+		return nil // the Application is for pull again, and a separate event follows
 	}
 	return client.IgnoreNotFound(r.apply(ctx, app, placement.Plan{}))
 }
 
-// chosen are the clusters that the Application's Placement has chosen.
+// chosen returns the clusters chosen by the Application's Placement.
 func (r *Reconciler) chosen(ctx context.Context, reader client.Reader, app *argocd.Application) ([]string, error) {
 	if !placement.Follows(app) {
 		return nil, nil
@@ -96,7 +98,7 @@ func (r *Reconciler) chosen(ctx context.Context, reader client.Reader, app *argo
 	return out, err
 }
 
-// apply writes the plan where it changes something.
+// apply writes the changes of the plan.
 func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, plan placement.Plan) error {
 	patch := &argocd.Patch{Exact: true}
 	if plan.Cluster != "" {
@@ -118,7 +120,7 @@ func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, plan pl
 	return nil
 }
 
-// warned is the Application's list of conditions with that warning; without one for an empty warning.
+// warned returns the Application's conditions with the warning; without any warning if warning is empty.
 func warned(app *argocd.Application, warning string, now metav1.Time) []argocd.Condition {
 	var wanted []argocd.Condition
 	if warning != "" {

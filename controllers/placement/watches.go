@@ -19,10 +19,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Kinds are those that the controller works with and that a hub may lack.
+// Kinds are the kinds that the controller needs and a hub may lack.
 var Kinds = []schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}
 
-// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	}).Complete(r)
 }
 
-// followers are the Applications that follow the Placement of a PlacementDecision.
+// followers returns the Applications with the Placement of a PlacementDecision.
 func (r *Reconciler) followers(ctx context.Context, decision client.Object) []reconcile.Request {
 	name := decision.GetLabels()[clusterv1beta1.PlacementLabel]
 	if name == "" {
@@ -43,7 +43,7 @@ func (r *Reconciler) followers(ctx context.Context, decision client.Object) []re
 	return wake.Requests(index.Followers(ctx, r.Client, decision.GetNamespace(), name))
 }
 
-// facts are what the decision reads of an Application, and what it writes there.
+// facts are the fields of an Application that the decision reads, and the written warning.
 type facts struct {
 	placement, cluster, set string
 	pulled, deleting        bool
@@ -59,10 +59,10 @@ func factsOf(app *argocd.Application) facts {
 	return f
 }
 
-// concerned tells whether the controller has, or had, something to do with an Application.
+// concerned reports whether the Application has a Placement or a warning of this controller.
 func (f facts) concerned() bool { return f.placement != "" || f.warning != "" }
 
-// changed lets through the Applications that follow a Placement, or did, when what is decided by changes.
+// changed selects the changes of facts, for Applications that have or had a Placement.
 func changed() predicate.Predicate {
 	of := func(obj client.Object) facts { return factsOf(obj.(*argocd.Application)) }
 	return predicate.Funcs{
@@ -71,6 +71,6 @@ func changed() predicate.Predicate {
 			before, after := of(e.ObjectOld), of(e.ObjectNew)
 			return before != after && (before.concerned() || after.concerned())
 		},
-		DeleteFunc: func(e event.DeleteEvent) bool { return of(e.Object).concerned() }, // it may be there still, without the pull label
+		DeleteFunc: func(e event.DeleteEvent) bool { return of(e.Object).concerned() }, // the Application may still exist, without the pull label
 	}
 }
