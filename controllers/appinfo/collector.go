@@ -14,10 +14,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// patience is how long one collection may take.
+// patience is the time limit for one collection.
 const patience = 10 * time.Second
 
-// Collector is the metric.
+// Collector serves the metric argocd_app_info.
 type Collector struct {
 	// Reader is a cache of Applications and ManifestWorks.
 	Reader client.Reader
@@ -49,15 +49,16 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	for i := range list.Items {
-		// The hub's own Argo CD tells of those that it does not skip.
+		// The hub's own Argo CD serves the metric for Applications without skip-reconcile.
 		if app := &list.Items[i]; app.Pulled() && app.ReconcileSkipped() {
 			ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, appinfo.Values(c.reported(ctx, app))...)
 		}
 	}
 }
 
-// reported is an Application with its status only where a cluster has reported on the Application's own work. The status controller
-// puts the status right then. Any other status may be a tenant's, and the metric says Unknown.
+// reported returns the Application with its status only if a cluster has reported on the Application's own work. In
+// this case the status controller corrects the status. Any different status may come from a tenant, so the metric shows
+// Unknown.
 func (c *Collector) reported(ctx context.Context, app *argocd.Application) *argocd.Application {
 	w := &workv1.ManifestWork{}
 	err := c.Reader.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy)

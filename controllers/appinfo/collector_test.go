@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// cache has those Applications, and a work with that status of each.
+// cache has the given Applications, and for each Application a work with the given status.
 type cache struct {
 	client.Reader
 	apps   []argocd.Application
@@ -80,7 +80,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestHealthOfNobody: a tenant writes the status of an Application that no cluster has reported on. The metric does not believe the status.
+// TestHealthOfNobody: a tenant writes the status of an Application without a report from a cluster. The metric ignores
+// the status.
 func TestHealthOfNobody(t *testing.T) {
 	app := fixture.Application("pulled").Cluster("cluster1").
 		Status(argocd.Status{Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced"}}).Obj()
@@ -102,8 +103,8 @@ func TestHealthOfNobody(t *testing.T) {
 	}
 }
 
-// TestTenThousand: a scrape of a large hub tells of each Application once. How long it takes is logged: Prometheus waits for ten
-// seconds, and a machine that is busy says nothing of that.
+// TestTenThousand: a scrape of a large hub has each Application once. The duration is only logged: Prometheus waits for
+// ten seconds, and a busy machine would distort the result.
 func TestTenThousand(t *testing.T) {
 	c := &cache{}
 	for i := range 10_000 {
