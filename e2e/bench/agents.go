@@ -16,25 +16,25 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// manifestWork is what is read of a ManifestWork.
+// manifestWork has the fields of a ManifestWork that the benchmark reads.
 type manifestWork struct {
 	meta `json:"metadata"`
 	Spec *workv1.ManifestWorkSpec `json:"spec"`
 
-	// asksVolatile is set when it asks for what changes with every comparison.
+	// asksVolatile is true if the work asks for the values that change with every comparison.
 	asksVolatile bool
 
-	// asksCompared is set when it asks for a condition that tells whether the Application has been compared.
+	// asksCompared is true if the work asks for the condition feedback.ConditionCompared.
 	asksCompared bool
 
-	// wants is what it asks the cluster's Argo CD for, in a run of Endurance.
+	// wants is the work's request to the cluster's Argo CD, in a run of Endurance.
 	wants wants
 
-	// told are the metadata that came over a broker, and go back with each report.
+	// told is the metadata from the broker. Each report returns the metadata.
 	told *metav1.ObjectMeta
 }
 
-// asks tells whether an agent is to report a value.
+// asks returns whether an agent must report the value with the given name.
 func asks(spec *workv1.ManifestWorkSpec, name string) bool {
 	if spec == nil {
 		return false
@@ -51,7 +51,7 @@ func asks(spec *workv1.ManifestWorkSpec, name string) bool {
 	return false
 }
 
-// asksCompared tells whether an agent is to report that condition.
+// asksCompared returns whether an agent must report the condition feedback.ConditionCompared.
 func asksCompared(spec *workv1.ManifestWorkSpec) bool {
 	return spec != nil && slices.ContainsFunc(spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
 		return slices.ContainsFunc(c.ConditionRules, func(r workv1.ConditionRule) bool { return r.Condition == feedback.ConditionCompared })
@@ -60,33 +60,33 @@ func asksCompared(spec *workv1.ManifestWorkSpec) bool {
 
 // there is an Application on its cluster.
 type there struct {
-	// mu is held while its agent reports.
+	// mu is locked while the agent reports the Application.
 	mu sync.Mutex
 
-	// number is that of the last change; 0 is the first sync.
+	// number is the number of the last change. 0 is the first sync.
 	number int
 
-	// version counts the writes of its Argo CD; 0: it is not there yet.
+	// version counts the writes of the cluster's Argo CD. 0 means that the Application does not exist yet.
 	version int
 
-	// startedAt and finishedAt are those of its last operation, changedAt is when its health changed last, and
-	// reconciledAt when it was compared last.
+	// startedAt and finishedAt are the times of the last operation. changedAt is the time of the last change of health,
+	// and reconciledAt the time of the last comparison.
 	startedAt, finishedAt, changedAt, reconciledAt string
 
-	// taken is the identity of that operation, if the hub has sent it.
+	// taken is the identity of the last operation, if the hub has sent the operation.
 	taken string
 
-	// reported is the generation of the work that its agent has answered last.
+	// reported is the last generation of the work that the agent has answered.
 	reported int64
 }
 
-// syncs lets the cluster's Argo CD carry out a sync without trouble.
+// syncs plays a successful sync of the cluster's Argo CD.
 func (t *there) syncs() {
 	t.starts()
 	t.finishes()
 }
 
-// starts lets the cluster's Argo CD begin a sync, and finishes lets it end and compare.
+// starts plays the begin of a sync by the cluster's Argo CD. finishes plays its end and a comparison.
 func (t *there) starts() { t.startedAt, t.finishedAt = now(), "" }
 
 func (t *there) finishes() {
@@ -94,13 +94,13 @@ func (t *there) finishes() {
 	t.finishedAt, t.changedAt, t.reconciledAt = at, at, at
 }
 
-// comes lets the cluster's Argo CD sync an Application for the first time.
+// comes plays the first sync of an Application by the cluster's Argo CD.
 func (t *there) comes() {
 	t.taken = ""
 	t.syncs()
 }
 
-// obeys lets the cluster's Argo CD do what a work asks for, if it has not.
+// obeys plays the cluster's Argo CD: it fulfils the request of a work, unless it has fulfilled the request before.
 func (t *there) obeys(w wants) {
 	switch {
 	case w.operation != "" && w.operation != t.taken:
@@ -115,11 +115,12 @@ func (t *there) obeys(w wants) {
 	t.syncs()
 }
 
-// changes lets the cluster's Argo CD find something new that calls for no sync.
+// changes plays a comparison of the cluster's Argo CD with a new result that needs no sync.
 func (t *there) changes() { t.changedAt, t.reconciledAt = now(), now() }
 
-// write changes an Application on its cluster, and lets its agent report all that the work asks for. Where nobody says that the report
-// has arrived, it waits until the hub shows the change: agents that report at the same moment are as many as with the hub's API.
+// write changes an Application on its cluster, and lets its agent report all requested values. If the arrival of the
+// report cannot be observed, write waits until the hub shows the change. The number of parallel reports is then the
+// same as with the hub's API.
 func (b *Bench) write(ctx context.Context, app, number int, change func(*there)) error {
 	if err := b.change(ctx, app, number, change); err != nil || b.agents.heard() {
 		return err
@@ -137,8 +138,8 @@ func (b *Bench) change(ctx context.Context, app, number int, change func(*there)
 	return b.report(ctx, app, t)
 }
 
-// compare lets the cluster's Argo CD compare an Application and find nothing new: it writes reconciledAt, and its agent
-// reports that where the work asks for it.
+// compare plays a comparison of the cluster's Argo CD without a new result: only reconciledAt changes. The agent
+// reports reconciledAt if the work asks for it.
 func (b *Bench) compare(ctx context.Context, app int) error {
 	t := &b.there[app]
 	t.mu.Lock()
@@ -151,7 +152,8 @@ func (b *Bench) compare(ctx context.Context, app int) error {
 	return b.report(ctx, app, t)
 }
 
-// answer lets an agent apply its work as it is now, and report what that asks for. It (v1.2.0) may do so in two writes.
+// answer lets an agent apply the current work and report the requested values. A real agent (v1.2.0) may use two
+// writes.
 func (b *Bench) answer(ctx context.Context, app int) error {
 	t := &b.there[app]
 	t.mu.Lock()
@@ -164,7 +166,7 @@ func (b *Bench) answer(ctx context.Context, app int) error {
 	return b.report(ctx, app, t)
 }
 
-// report has the agent of a work tell its status.
+// report lets the agent of a work write the work's status.
 func (b *Bench) report(ctx context.Context, app int, t *there) error {
 	w := b.work(app)
 	t.reported = w.Generation
@@ -172,20 +174,20 @@ func (b *Bench) report(ctx context.Context, app int, t *there) error {
 	return b.agents.report(ctx, w, workStatus(w, b.name(app), t))
 }
 
-// first lets an agent apply a work for the first time: the cluster's Argo CD syncs, and the agent reports that.
+// first lets an agent apply a work for the first time: the cluster's Argo CD syncs, and the agent reports the sync.
 func (b *Bench) first(ctx context.Context, app int) error {
 	w := b.work(app)
 	return errors.Join(b.agents.take(ctx, w), b.write(ctx, app, w.wants.number, (*there).comes))
 }
 
-// expectFirst notes that the hub is to show the first sync of an Application, which it may do from that moment on.
+// expectFirst records that the hub must show the first sync of an Application, from the given time on.
 func (b *Bench) expectFirst(app int, at time.Time) {
 	b.status.sent(app, firstSync, at)
 	b.reports.sent(app, firstSync, at)
 }
 
-// answers lets agents answer works that have come or changed, until ctx ends. The first reports, which may wait for the hub, hold up no
-// others.
+// answers lets agents answer new and changed works, until ctx ends. First reports may wait for the hub, so they have a
+// separate queue.
 func (b *Bench) answers(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return b.forEach(ctx, b.came, b.first) })
@@ -193,7 +195,7 @@ func (b *Bench) answers(ctx context.Context) error {
 	return group.Wait()
 }
 
-// forEach does something for each Application of a channel, for so many at a time as there are agents, until ctx ends.
+// forEach calls do for each Application of a channel, until ctx ends. The number of parallel calls is Options.Agents.
 func (b *Bench) forEach(ctx context.Context, apps <-chan int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(b.Agents)
@@ -207,8 +209,8 @@ func (b *Bench) forEach(ctx context.Context, apps <-chan int, do func(context.Co
 	}
 }
 
-// compareAll lets the clusters compare every Application once in each period, one after the other, until ctx ends, and
-// returns how often they did.
+// compareAll lets the clusters compare every Application once in each period, one after the other, until ctx ends. It
+// returns the number of comparisons.
 func (b *Bench) compareAll(ctx context.Context) (int, error) {
 	if b.Comparison == 0 {
 		<-ctx.Done()
@@ -227,7 +229,7 @@ func (b *Bench) compareAll(ctx context.Context) (int, error) {
 	}
 }
 
-// workStatus is what a work agent (v1.2.0) reports of an Application that has no trouble.
+// workStatus returns the status that a work agent (v1.2.0) reports for a healthy Application.
 func workStatus(w *manifestWork, app string, t *there) object {
 	whole := []object{
 		condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete", w.Generation),
@@ -255,7 +257,8 @@ func workStatus(w *manifestWork, app string, t *there) object {
 	}
 }
 
-// compared is the condition that tells whether an Application has been compared since its last operation ended.
+// compared returns the condition that tells whether an Application has been compared since the end of its last
+// operation.
 func compared(t *there, reason string, generation int64) object {
 	c := condition(feedback.ConditionCompared, reason, t.finishedAt, generation)
 	if t.finishedAt == "" {

@@ -8,24 +8,26 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// agents is how the work agents of all clusters reach their works.
+// agents connect the work agents of all clusters to their works.
 type agents interface {
-	// follow tells of each work as its agent comes to see it, from now on, until ctx ends. An error that ends this goes to failed.
+	// follow calls saw for each work when its agent sees the work, from now on, until ctx ends. It sends an error that
+	// ends the watch to failed.
 	follow(ctx context.Context, failed chan<- error, saw func(*manifestWork)) error
 
-	// take does to a work what its agent does before it applies it, and writes is how many writes at the API server that takes.
+	// take writes to a work as its agent does before the first apply. writes returns the number of API server writes in
+	// take.
 	take(ctx context.Context, w *manifestWork) error
 	writes() float64
 
-	// report tells the status of a work: all of it. It is heard where that is known to have arrived once report returns.
+	// report writes the whole status of a work. heard returns whether the report has arrived when report returns.
 	heard() bool
 	report(ctx context.Context, w *manifestWork, status object) error
 }
 
-// hubAgents fetch their works from the hub's API server.
+// hubAgents fetch works from the hub's API server.
 type hubAgents struct{ bare *bare }
 
-// finalizer is the work agent's, which it puts on a work before it applies it.
+// finalizer is the finalizer of the work agent. The agent adds it to a work before the first apply.
 const finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup"
 
 func (a hubAgents) follow(ctx context.Context, failed chan<- error, saw func(*manifestWork)) error {
@@ -44,14 +46,14 @@ func (a hubAgents) follow(ctx context.Context, failed chan<- error, saw func(*ma
 	})
 }
 
-// release lets a work go that is deleted: what it had on the cluster is gone.
+// release removes the finalizer of a deleted work: the objects on the cluster are gone.
 func (a hubAgents) release(ctx context.Context, w *manifestWork) error {
 	others := slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == finalizer })
 	err := a.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name, object{"metadata": object{
 		"finalizers": others, "resourceVersion": w.ResourceVersion,
 	}})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it is gone, or there is another event of it
+		return nil // the work is gone, or a further event follows
 	}
 	return err
 }
@@ -64,7 +66,7 @@ func (hubAgents) writes() float64 { return 1 }
 
 func (hubAgents) heard() bool { return true }
 
-// report makes one merge patch of the subresource.
+// report sends a merge patch of the status subresource.
 func (a hubAgents) report(ctx context.Context, w *manifestWork, status object) error {
 	return a.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name+"/status", object{"status": status})
 }

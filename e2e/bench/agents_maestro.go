@@ -24,8 +24,8 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// brokerAgents fetch their works from Maestro, over its broker: each is a client of Open Cluster Management's library with a connection
-// of its own, as on a cluster.
+// brokerAgents fetch works from Maestro, over Maestro's broker. Each agent is a client of Open Cluster Management's
+// library with a separate connection, as on a cluster.
 type brokerAgents struct {
 	names    []string // of the clusters
 	parallel int
@@ -77,7 +77,7 @@ func (a *brokerAgents) follow(ctx context.Context, _ chan<- error, saw func(*man
 	})
 }
 
-// connect makes the client of a cluster. It has no lister of works: nobody asks for those that it has.
+// connect makes the client of a cluster. The client needs no lister of works, because the list is never read.
 func (a *brokerAgents) connect(ctx context.Context, cluster string) (agentClient, error) {
 	options := a.options
 	dialer := *a.options.Dialer
@@ -93,12 +93,12 @@ func (a *brokerAgents) connect(ctx context.Context, cluster string) (agentClient
 	return client, nil
 }
 
-// take has nothing to write: what such an agent puts on a work stays on the cluster.
+// take writes nothing, because such an agent's finalizer stays on the cluster.
 func (*brokerAgents) take(context.Context, *manifestWork) error { return nil }
 
 func (*brokerAgents) writes() float64 { return 0 }
 
-// heard is false: the broker has taken the report, and Maestro has not.
+// heard returns false: a report is at the broker, but perhaps not in Maestro yet.
 func (*brokerAgents) heard() bool { return false }
 
 func (a *brokerAgents) report(ctx context.Context, w *manifestWork, status object) error {
@@ -112,7 +112,8 @@ func (a *brokerAgents) report(ctx context.Context, w *manifestWork, status objec
 	return publish(ctx, client, said)
 }
 
-// removed says of a work that all of it is gone. If that is lost, the wait for it tells.
+// removed reports that all objects of a work are gone. It ignores errors, because the wait for the work's end would
+// fail after a lost report.
 func (a *brokerAgents) removed(ctx context.Context, client agentClient, w *workv1.ManifestWork) {
 	w.Status.Conditions = []metav1.Condition{{Type: common.ResourceDeleted, Status: metav1.ConditionTrue, Reason: "ManifestsDeleted"}}
 	_ = publish(ctx, client, w)
@@ -124,7 +125,7 @@ func publish(ctx context.Context, client agentClient, w *workv1.ManifestWork) er
 	}, w)
 }
 
-// errorsOnly logs errors: a client tells of each connection otherwise.
+// errorsOnly logs only errors, because a client logs each connection.
 type errorsOnly struct{ logr.LogSink }
 
 // Enabled implements logr.LogSink.

@@ -16,13 +16,13 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// A phase that takes longer than this has failed. The slowest phase takes some 50 ms for each Application on two cores.
+// The time limit of a phase. The slowest phase takes some 50 ms for each Application on two cores.
 const (
 	minPatience  = 40 * time.Minute
 	patienceEach = 100 * time.Millisecond
 )
 
-// Bench is one run.
+// Bench is a run of the benchmark.
 type Bench struct {
 	Options
 	layout
@@ -32,59 +32,61 @@ type Bench struct {
 	hub     *http.Client
 	binary  string
 	towline *towline.Towline
-	maestro *maestro // nil where the works are in the hub's etcd
+	maestro *maestro // nil if the works are in the hub's etcd
 	agents  agents
 	result  *Result
 
-	// profiles are those that are being taken, and profileTowline takes one of Towline.
+	// profiles are the profiles in progress. profileTowline starts a profile of Towline.
 	profiles       *errgroup.Group
 	profileTowline func()
 
-	// failed takes what ends the run.
+	// failed receives an error that ends the run.
 	failed chan error
 
-	// setUIDs are those of the ApplicationSets.
+	// setUIDs are the UIDs of the ApplicationSets.
 	setUIDs []string
 
-	// there are the Applications on their clusters, and changed are those whose works have changed, for their agents.
+	// there are the Applications on their clusters. changed receives the Applications with changed works, for their
+	// agents.
 	there   []there
 	changed chan int
 
-	// came are those whose works have come, for agents that report at once.
+	// came receives the Applications with new works, for agents that report at once.
 	came chan int
 
-	// reported counts the reports of agents.
+	// reported counts the agents' reports.
 	reported atomic.Int64
 
 	mu    sync.Mutex
 	works map[int]*manifestWork
 
-	// omitted are the Applications that their set's report has no room for.
+	// omitted are the Applications without a row in their set's report, because the report is full.
 	omitted map[int]bool
 
-	// created counts the works as they come.
+	// created counts the new works.
 	created atomic.Pointer[tally]
 
-	// roundTrips, status and reports measure how long until a change is seen: of a bare client, on the hub Application,
-	// and in the report of its set.
+	// roundTrips, status and reports measure the delay of a change: until the bare client's watch, the hub Application,
+	// or the set's report shows it.
 	roundTrips, status, reports *tracker
 
-	// ends are those of Applications that somebody waits for.
+	// ends has a channel for each Application whose deletion is awaited.
 	ends map[int]chan struct{}
 
-	// number is that of the last change.
+	// number is the number of the last change.
 	number int
 }
 
-// A phase measures something, and leaves the hub as the next one needs it.
+// A phase measures a part of the run, and leaves the hub ready for the next phase.
 type phase struct {
 	name string
 	run  func(*Bench, context.Context) error
 
-	// restarts is set where the phase starts Towline, and restartsAll where it starts what serves the works too.
+	// restarts is true if the phase starts Towline. restartsAll is true if the phase also starts the server of the
+	// works.
 	restarts, restartsAll bool
 
-	// takes is how long the phase takes anyhow; nil for no time.
+	// takes returns the planned duration of the phase. It may be nil for none.
 	takes func(*Options) time.Duration
 }
 
@@ -104,7 +106,7 @@ var phases = []phase{
 	{name: "hostile", run: (*Bench).hostile},
 }
 
-// phases are those of this run.
+// phases returns the phases of this run.
 func (b *Bench) phases() []phase {
 	if b.Endurance > 0 {
 		return enduring
@@ -112,7 +114,7 @@ func (b *Bench) phases() []phase {
 	return phases
 }
 
-// Run measures everything once, on a hub that it starts and stops.
+// Run runs all phases once, on a hub that Run starts and stops.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return b.result, nil
 }
 
-// tell says every minute how far the hub is: a large one takes long.
+// tell prints the progress every minute, because a large hub takes long.
 func (b *Bench) tell(ctx context.Context) {
 	minutes := time.NewTicker(time.Minute)
 	defer minutes.Stop()
@@ -180,7 +182,7 @@ func (b *Bench) tell(ctx context.Context) {
 	}
 }
 
-// start brings up the hub's control plane and puts Towline's own objects there.
+// start starts the hub's control plane and applies Towline's manifests.
 func (b *Bench) start(ctx context.Context) error {
 	env := b.envs()
 	delete(env, processTowline)
@@ -220,7 +222,7 @@ func (b *Bench) start(ctx context.Context) error {
 	return err
 }
 
-// measure runs one phase, and notes what every process and the API server had to do for it.
+// measure runs a phase, and records what each process and the API server did in the phase.
 func (b *Bench) measure(ctx context.Context, p phase) error {
 	b.say("%s", p.name)
 	patience := b.patience()
@@ -245,7 +247,7 @@ func (b *Bench) measure(ctx context.Context, p phase) error {
 	return errors.Join(profiled(), b.profileHeap(ctx, p.name))
 }
 
-// startTowline runs the program, and returns when it is ready.
+// startTowline starts Towline, and returns when Towline is ready.
 func (b *Bench) startTowline(ctx context.Context) (err error) {
 	b.towline, err = b.replica(ctx, fmt.Sprintf("towline-%d", time.Now().UnixMilli()))
 	if err == nil && b.profileTowline != nil {
@@ -254,7 +256,7 @@ func (b *Bench) startTowline(ctx context.Context) (err error) {
 	return err
 }
 
-// replica runs the program under a name, and returns it when it is ready.
+// replica starts Towline under a name, and returns when Towline is ready.
 func (b *Bench) replica(ctx context.Context, name string) (*towline.Towline, error) {
 	return towline.Start(ctx, b.fleet, towline.Options{
 		Binary: b.binary, Name: name, Env: b.env(processTowline), Profiles: b.Profiles != "" || b.Endurance > 0, ReadyTimeout: b.patience(),

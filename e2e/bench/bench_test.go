@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestThresholds: those that ship are well formed, and each of them can fail.
+// TestThresholds checks the shipped thresholds: they are well formed, and each threshold can fail.
 func TestThresholds(t *testing.T) {
 	thresholds, err := ReadThresholds("thresholds.yaml")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestTracker(t *testing.T) {
 	tr.sent(1, 2, at)
 	tr.sent(1, 3, at.Add(time.Second))
 	tr.sent(2, 4, at)
-	tr.saw(2, 3, at.Add(time.Second)) // an earlier one
+	tr.saw(2, 3, at.Add(time.Second)) // an earlier change
 	tr.saw(1, 3, at.Add(3*time.Second))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
@@ -134,7 +134,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestTurns: every Application has its turn once, and by set, all those of one ApplicationSet come before those of the next.
+// TestTurns checks that every Application has a single turn. With bySet, all Applications of an ApplicationSet come
+// before the Applications of the next.
 func TestTurns(t *testing.T) {
 	for _, bySet := range []bool{false, true} {
 		l := layout{clusters: 30, sets: 7, bySet: bySet}
@@ -152,7 +153,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestAgentsReport: what the benchmark's agents write is what Towline understands, completely.
+// TestAgentsReport checks that Towline understands all values in the reports of the benchmark's agents.
 func TestAgentsReport(t *testing.T) {
 	l := layout{clusters: 2, sets: 2}
 	app := &argocd.Application{}
@@ -211,7 +212,7 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// TestSideBySide: only results that can be compared are divided.
+// TestSideBySide checks that a table divides only comparable results.
 func TestSideBySide(t *testing.T) {
 	of := func(transport string, clusters int) *Result {
 		return newResult(&Options{Transport: transport, Clusters: clusters, Sets: 2})

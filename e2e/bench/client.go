@@ -15,24 +15,24 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// object is what is sent to the API server, as JSON.
+// object is a JSON object for the API server.
 type object = map[string]any
 
-// bare is a client that does as little as a client can: it sends bytes, and does not decode the answer unless asked.
+// bare is a client with minimal work: it sends bytes, and decodes answers only on request.
 type bare struct{ rest *rest.RESTClient }
 
 func newBare(config *rest.Config) (*bare, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = -1, -1
 	config.UserAgent = "towline-bench"
-	config.WarningHandler = rest.NoWarnings{} // of Argo CD's finalizer, at every create
+	config.WarningHandler = rest.NoWarnings{} // without warnings about Argo CD's finalizer at every create
 	config.GroupVersion = &schema.GroupVersion{}
 	config.NegotiatedSerializer = serializer.WithoutConversionCodecFactory{CodecFactory: scheme.Codecs}
 	client, err := rest.UnversionedRESTClientFor(config)
 	return &bare{client}, err
 }
 
-// create posts an object. One that is there already is a mistake: a run starts from nothing.
+// create posts an object. An existing object is an error, because a run starts with an empty hub.
 func (b *bare) create(ctx context.Context, path string, body any) error {
 	return b.rest.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(encoded(body)).Do(ctx).Error()
 }
@@ -50,7 +50,7 @@ func (b *bare) remove(ctx context.Context, path string) error {
 	return err
 }
 
-// get decodes an object into out.
+// get reads an object and decodes it into out.
 func (b *bare) get(ctx context.Context, path string, out any) error {
 	data, err := b.rest.Get().AbsPath(path).DoRaw(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bare) get(ctx context.Context, path string, out any) error {
 	return json.Unmarshal(data, out)
 }
 
-// encoded is a body, which is bytes already or is made into some.
+// encoded returns a body as bytes. Bytes stay as they are, and objects are encoded as JSON.
 func encoded(body any) []byte {
 	if data, ok := body.([]byte); ok {
 		return data
@@ -71,7 +71,7 @@ func encoded(body any) []byte {
 	return data
 }
 
-// each does something for every number below n, so many at a time, until one fails.
+// each calls do for every number below n, with the given number of parallel calls, until a call fails.
 func each(ctx context.Context, n, parallel int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// convergence lets all agents that report apply their works and report the first sync, and measures until the hub shows it all.
+// convergence lets all reporting agents apply their works and report the first sync, and measures the time until the
+// hub shows all first syncs.
 func (b *Bench) convergence(ctx context.Context) error {
 	before, err := b.snapshot(ctx)
 	if err != nil {
@@ -31,7 +32,7 @@ func (b *Bench) convergence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !b.AtOnce { // otherwise the rollout was measured with it
+	if !b.AtOnce { // with AtOnce, the rollout includes the convergence
 		d, n := after.since(before), float64(b.reporting()*b.Sets)
 		b.result.set("convergence.rate", n/took.Seconds())
 		b.result.set("convergence.cpu", d.cpu["towline"]*1000/n)
@@ -44,7 +45,7 @@ func (b *Bench) convergence(ctx context.Context) error {
 	return errors.Join(b.memory("memory.converged"), b.stored(ctx), b.storedInDatabase(ctx))
 }
 
-// reportAll lets all agents that report do so, in the order of the rollout.
+// reportAll lets all reporting agents report, in the order of the rollout.
 func (b *Bench) reportAll(ctx context.Context) error {
 	began := time.Now()
 	apps := make([]int, 0, b.applications())
@@ -57,7 +58,8 @@ func (b *Bench) reportAll(ctx context.Context) error {
 	return each(ctx, len(apps), b.Agents, func(ctx context.Context, i int) error { return b.first(ctx, apps[i]) })
 }
 
-// stored notes what an Application, its work and its row take in etcd, which holds them as the API server returns them.
+// stored records the size of an Application, its work and its row. etcd stores the objects as the API server returns
+// them.
 func (b *Bench) stored(ctx context.Context) error {
 	w := b.work(0)
 	for _, o := range []struct {

@@ -12,17 +12,17 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// CostOptions are the sizes of a run that measures a real work agent.
+// CostOptions are the sizes of a run with a real work agent.
 type CostOptions struct {
 	Options
 
-	// Number is how many Applications the cluster has, and Rest how long nothing happens to them.
+	// Number is the number of the cluster's Applications. Rest is the duration of the phase without changes.
 	Number int
 	Rest   time.Duration
 }
 
-// agentCost measures a real work agent (OCM's) on a cluster whose Argo CD does not run. The benchmark writes the statuses of the
-// Applications there.
+// agentCost measures a real work agent of OCM, on a cluster whose Argo CD does not run. The benchmark writes the
+// statuses of the cluster's Applications.
 type agentCost struct {
 	CostOptions
 
@@ -38,8 +38,8 @@ type agentCost struct {
 	seen *sightings
 }
 
-// Cost measures what the real work agent of a cluster spends on Applications that Towline delivers, beside ManifestWorks with the
-// five paths of the older controllers.
+// Cost measures the CPU, memory and writes of a cluster's real work agent: first with ManifestWorks with the five paths
+// of the older controllers, and then with Applications that Towline delivers.
 func Cost(ctx context.Context, o CostOptions) (*Result, error) {
 	f, err := fleet.Start(ctx, fleet.Options{Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, Progress: o.Progress})
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *agentCost) prepare(ctx context.Context) error {
 	return err
 }
 
-// agentPID is the process of the work agent.
+// agentPID returns the pid of the work agent.
 func (c *agentCost) agentPID(ctx context.Context) (int, error) {
 	status, err := c.fleet.Status(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *agentCost) agentPID(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("no work agent runs: %+v", status.Planes)
 }
 
-// measureAll measures the plain works first, since Towline does not run then.
+// measureAll measures the plain works before it starts Towline.
 func (c *agentCost) measureAll(ctx context.Context) error {
 	if err := c.measure(ctx, c.plain()); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *agentCost) measureAll(ctx context.Context) error {
 	return c.measure(ctx, c.towline())
 }
 
-// measure runs each phase for one kind of delivery, with an agent that has just been started.
+// measure runs each phase for a kind of delivery, with a restarted agent.
 func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 	cluster := c.fleet.Clusters()[0]
 	if err := cluster.StopProcess(ctx, "work-agent"); err != nil {
@@ -144,7 +144,7 @@ func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 	return nil
 }
 
-// phase notes what a phase took.
+// phase runs a phase and records its cost.
 func (c *agentCost) phase(ctx context.Context, name string, do func(context.Context) error) error {
 	began, before, err := c.take(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	return err
 }
 
-// take is what the agent has used, in seconds, and what the hub has served.
+// take returns the CPU time of the agent in seconds, and the requests to the hub.
 func (c *agentCost) take(ctx context.Context) (float64, counts, error) {
 	requests, err := c.requests(ctx)
 	if err != nil {

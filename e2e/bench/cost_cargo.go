@@ -10,17 +10,17 @@ import (
 
 const worksResource = "manifestworks"
 
-// cargo is one way to deliver an Application.
+// cargo is a way to deliver an Application.
 type cargo struct {
-	// name begins the names of the Applications and of the figures.
+	// name is the prefix of the Applications' names and of the figures.
 	name string
 
-	// path is where the object is made on the hub that delivers, and object what is made.
+	// path is the API path on the hub where the delivering object is created. object returns this object.
 	path   string
 	object func(name string) object
 }
 
-// fivePaths are what the older controllers ask for.
+// fivePaths are the feedback paths of the older controllers.
 var fivePaths = []object{
 	{"name": "healthStatus", "path": ".status.health.status"},
 	{"name": "syncStatus", "path": ".status.sync.status"},
@@ -29,7 +29,7 @@ var fivePaths = []object{
 	{"name": "syncRevision", "path": ".status.sync.revision"},
 }
 
-// plain are ManifestWorks as the older controllers make them.
+// plain returns ManifestWorks in the form of the older controllers.
 func (c *agentCost) plain() *cargo {
 	return &cargo{name: "plain", path: worksOf(c.fleet.Clusters()[0].Name()), object: func(name string) object {
 		return object{
@@ -49,7 +49,7 @@ func (c *agentCost) plain() *cargo {
 	}}
 }
 
-// delivered is the Application that a plain work carries.
+// delivered returns the Application in a plain work.
 func (c *agentCost) delivered(name string) object {
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
@@ -66,7 +66,7 @@ func (c *agentCost) spec() object {
 	}
 }
 
-// towline are Applications of the hub.
+// towline returns Applications of the hub.
 func (c *agentCost) towline() *cargo {
 	return &cargo{name: "towline", path: applicationsPath, object: func(name string) object {
 		return object{
@@ -80,7 +80,7 @@ func (c *agentCost) towline() *cargo {
 	}}
 }
 
-// requests are those that the hub has served.
+// requests returns the requests to the hub.
 func (c *agentCost) requests(ctx context.Context) (counts, error) {
 	hub, err := scrape.Metrics(ctx, c.metrics, c.fleet.Hub.Server()+"/metrics")
 	return families{hub}.requests(), err

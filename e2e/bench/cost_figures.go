@@ -2,7 +2,7 @@ package bench
 
 import "slices"
 
-// figuresOfCost are figures of each kind of delivery with a real work agent.
+// figuresOfCost returns the figures of each kind of delivery with a real work agent.
 func figuresOfCost() []Figure {
 	var out []Figure
 	for _, kind := range []string{"plain", "towline"} {

@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	// costParallel is how many requests the benchmark has on their way at a time.
+	// costParallel is the number of parallel requests of the benchmark.
 	costParallel = 8
 
-	// costChanges are made one at a time.
+	// costChanges is the number of changes in the phase change, made one at a time.
 	costChanges = 30
 
-	// costCalm is how long the hub must show nothing new before the next phase.
+	// costCalm is how long the works on the hub must be unchanged before the next phase.
 	costCalm = 15 * time.Second
 )
 
 func (c *agentCost) app(i int) string { return fmt.Sprintf("%s-%d", c.kind.name, i) }
 
-// there is where an Application is on its cluster.
+// there returns the API path of an Application on its cluster.
 func (c *agentCost) there(i int) string { return applicationsPath + "/" + c.app(i) }
 
-// deliver makes all Applications, and waits until the cluster has them and the agent has reported them available.
+// deliver creates all Applications, and waits until the cluster has all of them and the agent has reported all of them
+// as available.
 func (c *agentCost) deliver(ctx context.Context) error {
 	began := time.Now()
 	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
@@ -42,7 +43,7 @@ func (c *agentCost) deliver(ctx context.Context) error {
 	return err
 }
 
-// first has the cluster write a first status of each Application.
+// first writes a first status of each Application on the cluster.
 func (c *agentCost) first(ctx context.Context) error {
 	if err := c.calm(ctx); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (c *agentCost) first(ctx context.Context) error {
 	return c.calm(ctx)
 }
 
-// change changes one Application after the other.
+// change changes Applications one after the other.
 func (c *agentCost) change(ctx context.Context) error {
 	for i := range costChanges {
 		if err := c.turn(ctx, i%c.Number); err != nil {
@@ -68,7 +69,7 @@ func (c *agentCost) change(ctx context.Context) error {
 	return nil
 }
 
-// burst changes all Applications in a row.
+// burst changes all Applications without waiting in between.
 func (c *agentCost) burst(ctx context.Context) error {
 	if err := c.turnAll(ctx); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (c *agentCost) turnAll(ctx context.Context) error {
 	return c.seen.changes.wait(ctx)
 }
 
-// turn gives an Application a status that was not there before.
+// turn writes a new status of an Application on the cluster.
 func (c *agentCost) turn(ctx context.Context, i int) error {
 	c.seen.mu.Lock()
 	c.number++
@@ -119,7 +120,7 @@ func statusOf(number int) object {
 	}
 }
 
-// compare has the cluster compare all Applications without finding anything.
+// compare writes a new comparison time of all Applications on the cluster, without a new result.
 func (c *agentCost) compare(ctx context.Context) error {
 	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
 		return c.cluster.patch(ctx, c.there(i), object{"status": object{"reconciledAt": now()}})
@@ -130,7 +131,7 @@ func (c *agentCost) compare(ctx context.Context) error {
 	return c.calm(ctx)
 }
 
-// rest leaves all as it is.
+// rest waits without any change.
 func (c *agentCost) rest(ctx context.Context) error {
 	select {
 	case <-time.After(c.Rest):
@@ -140,7 +141,7 @@ func (c *agentCost) rest(ctx context.Context) error {
 	}
 }
 
-// delete deletes all Applications, and waits until neither they nor their works are left.
+// delete deletes all Applications, and waits until all Applications and works are gone.
 func (c *agentCost) delete(ctx context.Context) error {
 	began := time.Now()
 	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
@@ -159,7 +160,7 @@ func (c *agentCost) delete(ctx context.Context) error {
 	return err
 }
 
-// calm waits until the works have stood still for some seconds.
+// calm waits until the works have not changed for costCalm.
 func (c *agentCost) calm(ctx context.Context) error {
 	for {
 		left := costCalm - time.Since(c.seen.lastChange())

@@ -10,12 +10,13 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// sightings are what the hub and the cluster have shown of the Applications of one kind.
+// sightings record what the hub and the cluster have shown about the Applications of a kind of delivery.
 type sightings struct {
-	// come and gone are Applications of the cluster; available and ended are works of the hub.
+	// come and gone have the names of the cluster's Applications. available and ended have the names for the hub's
+	// works.
 	come, gone, available, ended *names
 
-	// changes are statuses on their way to the hub.
+	// changes tracks the statuses on their way to the hub.
 	changes *tracker
 
 	mu   sync.Mutex
@@ -28,7 +29,7 @@ func (s *sightings) lastChange() time.Time {
 	return s.last
 }
 
-// names are distinct names, each of which comes once.
+// names is a set of names, with the time of the last new name.
 type names struct {
 	mu   sync.Mutex
 	seen map[string]bool
@@ -45,7 +46,7 @@ func (n *names) add(name string) {
 	}
 }
 
-// wait returns when that many have come, with the time when the last one did.
+// wait waits for the given number of names, and returns the time of the last new name.
 func (n *names) wait(ctx context.Context, number int) (time.Time, error) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -64,7 +65,7 @@ func (n *names) wait(ctx context.Context, number int) (time.Time, error) {
 	}
 }
 
-// costApplication is what is read of an Application.
+// costApplication has the fields of an Application that the benchmark reads.
 type costApplication struct {
 	meta   `json:"metadata"`
 	Status struct {
@@ -74,7 +75,7 @@ type costApplication struct {
 	} `json:"status"`
 }
 
-// costWork is what is read of a ManifestWork.
+// costWork has the fields of a ManifestWork that the benchmark reads.
 type costWork struct {
 	meta   `json:"metadata"`
 	Status struct {
@@ -97,7 +98,7 @@ type costWork struct {
 	} `json:"status"`
 }
 
-// revision is the revision that the agent has reported.
+// revision returns the revision in the agent's feedback.
 func (w *costWork) revision() string {
 	for _, m := range w.Status.ResourceStatus.Manifests {
 		for _, v := range m.StatusFeedback.Values {
@@ -118,7 +119,7 @@ func (w *costWork) available() bool {
 	return false
 }
 
-// app is the name of the Application of a work.
+// app returns the name of the Application of a work.
 func (w *costWork) app() string {
 	if name := w.Annotations[apis.AnnotationHubName]; name != "" {
 		return name
@@ -126,7 +127,7 @@ func (w *costWork) app() string {
 	return w.Name
 }
 
-// look watches the Applications of a kind and their works.
+// look watches the Applications of a kind of delivery and their works.
 func (c *agentCost) look(ctx context.Context) (*sightings, error) {
 	s := &sightings{come: newNames(), gone: newNames(), available: newNames(), ended: newNames(), changes: newTracker(), last: time.Now()}
 	prefix, plain := c.kind.name+"-", c.kind.path != applicationsPath

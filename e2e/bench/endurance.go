@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	// shownWithin is how long a change may take until the hub's Application and the report show it.
+	// shownWithin is the time limit until the hub's Application and the report show a change.
 	shownWithin = time.Minute
 
-	// sampling is how often a sample is taken, and samplesLeast how many there have to be after the warm-up.
+	// sampling is the interval of the samples, and samplesLeast the minimum number of samples after the warm-up.
 	sampling     = time.Minute
 	samplesLeast = growth.Enough + 1
 )
 
-// The replicas, by what they do, and the series of the watches that the API server has open for everybody.
+// The roles of the replicas, and the name of the series of the API server's open watches.
 const (
 	leader  = "leader"
 	standby = "standby"
 	watches = "watches"
 )
 
-// enduring are the phases of a long run: half of the Applications are there when Towline starts.
+// enduring are the phases of a long run. Half of the Applications exist when Towline starts.
 var enduring = slices.Concat(phases[:slices.IndexFunc(phases, func(p phase) bool { return p.name == "half" })], []phase{
 	{name: "backlog", run: (*Bench).backlog, restarts: true},
 	{name: "convergence", run: (*Bench).convergence},
 	{name: "endurance", run: (*Bench).endure, takes: func(o *Options) time.Duration { return o.Endurance }},
 })
 
-// A kind of change says what somebody does to an Application. The hub shows that change when its Application and its row have the
-// revision of that number.
+// A kind is a kind of change of an Application. The hub shows a change when its Application and its row have the
+// revision of the change's number.
 type kind struct {
 	name string
 	do   func(b *Bench, ctx context.Context, app, number int) error
 }
 
-// kinds are all that an Application goes through, in turn.
+// kinds are all kinds of changes. Each Application has them in turn.
 var kinds = []kind{
 	{"report", func(b *Bench, ctx context.Context, app, number int) error {
 		return b.write(ctx, app, number, (*there).changes)
@@ -56,19 +56,19 @@ var kinds = []kind{
 	{"deletion", (*Bench).makeAgain},
 }
 
-// respecify changes the spec of an Application on the hub. Its cluster syncs to that.
+// respecify changes the spec of an Application on the hub. The cluster then syncs to the new spec.
 func (b *Bench) respecify(ctx context.Context, app, number int) error {
 	return b.bare.patch(ctx, b.pathOf(app), object{"spec": object{"source": object{"targetRevision": revision(number)}}})
 }
 
-// operate asks the hub for a sync.
+// operate requests a sync on the hub.
 func (b *Bench) operate(ctx context.Context, app, number int) error {
 	return b.bare.patch(ctx, b.pathOf(app), object{"operation": object{
 		"initiatedBy": object{"username": "somebody"}, "sync": object{"revision": revision(number)},
 	}})
 }
 
-// makeAgain deletes an Application and makes it again once it is gone.
+// makeAgain deletes an Application, and creates the Application again after its end.
 func (b *Bench) makeAgain(ctx context.Context, app, number int) error {
 	gone := b.waitForEnd(app)
 	if err := b.bare.remove(ctx, b.pathOf(app)); err != nil {
@@ -86,7 +86,7 @@ func (b *Bench) makeAgain(ctx context.Context, app, number int) error {
 
 func (b *Bench) pathOf(app int) string { return applicationsPath + "/" + b.name(app) }
 
-// waitForEnd is closed once the Application has been deleted.
+// waitForEnd returns a channel that is closed after the deletion of the Application.
 func (b *Bench) waitForEnd(app int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *Bench) waitForEnd(app int) <-chan struct{} {
 	return gone
 }
 
-// sawEnd tells who waits for the end of an Application.
+// sawEnd closes the channel of waitForEnd for an Application.
 func (b *Bench) sawEnd(app int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,8 @@ func (b *Bench) sawEnd(app int) {
 	}
 }
 
-// endure lets Applications change for long, beside a second replica that waits, and fails where a change is not shown or anything grows.
+// endure changes Applications for a long time, beside a waiting second replica. It fails if a change is not shown, or
+// if a measured value grows.
 func (b *Bench) endure(ctx context.Context) error {
 	waits, err := b.replica(ctx, "towline-standby")
 	if err != nil {
@@ -132,14 +133,14 @@ func (b *Bench) endure(ctx context.Context) error {
 	return errors.Join(made.failed(), b.judge(samples))
 }
 
-// sayDelays tells how long changes took until something showed them.
+// sayDelays prints the delays of changes at a place.
 func (b *Bench) sayDelays(where string, delays []time.Duration) {
 	if len(delays) > 0 {
 		b.say("until %s shows one: p50 %s, p99 %s, at most %s", where, percentile(delays, 50), percentile(delays, 99), percentile(delays, 100))
 	}
 }
 
-// made are the changes that were made, by their kinds, and those that were not shown.
+// made counts the changes by their kinds, and has the errors of changes that were not shown.
 type made struct {
 	mu       sync.Mutex
 	counts   map[string]int
@@ -164,7 +165,7 @@ func (m *made) total() (n int) {
 
 func (m *made) failed() error { return errors.Join(m.failures...) }
 
-// changeOn changes one Application after the other, so many a second, until over.
+// changeOn changes Applications one after the other, at the rate EnduranceRate, until over is closed.
 func (b *Bench) changeOn(ctx context.Context, over <-chan struct{}, made *made) error {
 	return growth.Churn(ctx, b.EnduranceRate, over, func(ctx context.Context, n int) {
 		app, of := n%b.applications(), kinds[(n%b.applications()+n/b.applications())%len(kinds)]
@@ -176,7 +177,7 @@ func (b *Bench) changeOn(ctx context.Context, over <-chan struct{}, made *made) 
 	})
 }
 
-// changeOne makes a change, and waits until it is shown.
+// changeOne makes a change, and waits until the hub's Application and the report show it.
 func (b *Bench) changeOne(ctx context.Context, app int, of kind) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, shownWithin, fmt.Errorf("it took longer than %s", shownWithin))
 	defer cancel()
@@ -190,7 +191,7 @@ func (b *Bench) changeOne(ctx context.Context, app int, of kind) error {
 	return nil
 }
 
-// sample takes one sample after the other until the time is over.
+// sample takes samples until the time is over.
 func (b *Bench) sample(ctx context.Context, waits *towline.Towline) ([]growth.Sample, error) {
 	return growth.Samples(ctx, sampling, time.Now().Add(b.Endurance), b.say, func(ctx context.Context, into map[string]float64) error {
 		return errors.Join(b.expectRole(ctx, b.towline, true), b.expectRole(ctx, waits, false),
@@ -199,7 +200,7 @@ func (b *Bench) sample(ctx context.Context, waits *towline.Towline) ([]growth.Sa
 	})
 }
 
-// expectRole fails where a replica has taken or lost the lead.
+// expectRole fails if a replica has gained or lost the lead.
 func (b *Bench) expectRole(ctx context.Context, t *towline.Towline, leads bool) error {
 	of, err := scrape.Metrics(ctx, http.DefaultClient, t.Metrics+"/metrics")
 	if err != nil {
@@ -211,7 +212,7 @@ func (b *Bench) expectRole(ctx context.Context, t *towline.Towline, leads bool) 
 	return nil
 }
 
-// measureHub takes what there is to know of the hub's API server and its etcd.
+// measureHub samples the hub's API server and etcd.
 func (b *Bench) measureHub(ctx context.Context, into map[string]float64) error {
 	served, err := scrape.Metrics(ctx, b.hub, b.fleet.Hub.Server()+"/metrics")
 	if err != nil {
@@ -226,7 +227,7 @@ func (b *Bench) measureHub(ctx context.Context, into map[string]float64) error {
 	return growth.Store(ctx, into, b.fleet.Hub.EtcdAddress(), served)
 }
 
-// judge fails where something has grown by more than its bound.
+// judge fails if a value has grown by more than its bound.
 func (b *Bench) judge(samples []growth.Sample) error {
 	bounds := growth.Bounds(leader, standby)
 	bounds[watches] = growth.Watches

@@ -2,18 +2,18 @@ package bench
 
 import "slices"
 
-// hubProcesses are those of a hub, of which each has figures of its own.
+// hubProcesses are the processes of a hub. Each process has separate figures.
 var hubProcesses = []string{"kube-apiserver", "etcd", postgres, "pgbouncer", "mosquitto", "maestro", processMaestro, processTowline}
 
-// Figure is something that is measured.
+// Figure is a measured value.
 type Figure struct {
-	// Name is what thresholds and results call it.
+	// Name is the figure's name in thresholds and results.
 	Name string
 
 	// Title and Unit are for people.
 	Title, Unit string
 
-	// Digits is how many digits after the point are worth showing.
+	// Digits is the number of shown digits after the point.
 	Digits int
 }
 
@@ -105,7 +105,7 @@ var figuresOfRun = []Figure{
 	{"storage.application", "etcd's file for each Application, with all of its history", "KiB", 1},
 }
 
-// figuresOfProcesses are figures that each process of a hub has.
+// figuresOfProcesses returns the figures of each process of a hub.
 func figuresOfProcesses() []Figure {
 	var out []Figure
 	for _, f := range []Figure{
@@ -121,7 +121,7 @@ func figuresOfProcesses() []Figure {
 	return out
 }
 
-// isFigure tells whether there is a figure of that name.
+// isFigure returns whether a figure with the given name exists.
 func isFigure(name string) bool {
 	return slices.ContainsFunc(Figures, func(f Figure) bool { return f.Name == name })
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// next begins the next change, to that Application, at that moment.
+// next registers the next change of an Application at a time, and returns its number.
 func (b *Bench) next(app int, at time.Time) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -19,7 +19,8 @@ func (b *Bench) next(app int, at time.Time) int {
 	return b.number
 }
 
-// anyOf is one of the first Applications of the rollout that is reported, and that its set's report has room for.
+// anyOf returns a random Application among the first Applications of the rollout, with a reporting cluster and with a
+// row in its set's report.
 func (b *Bench) anyOf(first int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +31,7 @@ func (b *Bench) anyOf(first int) int {
 	}
 }
 
-// freshness makes changes one at a time, and measures how long each takes to be seen, and what it costs.
+// freshness makes changes one at a time, and measures the delay until each change is shown, and the cost.
 func (b *Bench) freshness(ctx context.Context) error {
 	d, err := b.oneByOne(ctx, b.applications(), (*there).changes)
 	if err != nil {
@@ -41,8 +42,8 @@ func (b *Bench) freshness(ctx context.Context) error {
 	return nil
 }
 
-// half measures the same while half of the Applications are there, with the memory that this takes. It is left out where agents wait:
-// nothing has been reported by then.
+// half measures freshness with half of the Applications, and the memory. It is skipped without AtOnce, because no agent
+// has reported yet.
 func (b *Bench) half(ctx context.Context) error {
 	if !b.AtOnce {
 		return nil
@@ -58,8 +59,8 @@ func (b *Bench) half(ctx context.Context) error {
 	return nil
 }
 
-// oneByOne lets so many of the first Applications of the rollout as there are to be changes take these steps, one at a time, each of which
-// is waited for until it is seen. It returns what all of them cost.
+// oneByOne makes Options.Changes changes of random Applications among the first Applications of the rollout. Each
+// change has the given steps, and each step waits until it is shown. oneByOne returns the cost of all changes.
 func (b *Bench) oneByOne(ctx context.Context, first int, steps ...func(*there)) (*snapshot, error) {
 	before, err := b.snapshot(ctx)
 	if err != nil {
@@ -86,13 +87,13 @@ func (b *Bench) oneByOne(ctx context.Context, first int, steps ...func(*there)) 
 	return after.since(before), nil
 }
 
-// delays notes how long the changes took that have been seen since the last time.
+// delays records the delays of the changes since the last call.
 func (b *Bench) delays(name string) {
 	b.result.delays(name+".status", b.status.take())
 	b.result.delays(name+".report", b.reports.take())
 }
 
-// cost notes what one change takes. The agents' own writes are not Towline's.
+// cost records the cost of a change. The agents' own writes do not count.
 func (b *Bench) cost(d *snapshot) {
 	n := float64(b.Changes)
 	set := b.result.set
@@ -117,8 +118,8 @@ func (b *Bench) cost(d *snapshot) {
 	set("change.cpu_all", all)
 }
 
-// sync lets clusters carry out syncs of their own, one at a time, and measures what each costs: the hub asks when it has been
-// compared after, which others wait for.
+// sync plays syncs by clusters, one at a time, and measures their cost. After a sync, the hub asks for the time of the
+// next comparison, because other tools wait for it.
 func (b *Bench) sync(ctx context.Context) error {
 	reported := b.reported.Load()
 	d, err := b.oneByOne(ctx, b.applications(), (*there).starts, (*there).finishes)
@@ -137,8 +138,7 @@ func (b *Bench) sync(ctx context.Context) error {
 	return nil
 }
 
-// storm makes many changes a second, as agents that know nothing of each other, and measures how long each takes to
-// be seen.
+// storm makes many changes a second, from independent agents, and measures the delay until each change is shown.
 func (b *Bench) storm(ctx context.Context) error {
 	if b.Storm == 0 {
 		return nil
@@ -169,8 +169,8 @@ func (b *Bench) storm(ctx context.Context) error {
 	return b.settle(ctx)
 }
 
-// changes makes changes at the rate of the storm, cluster by cluster in any order, and returns how many. One that
-// is late because the API server is slow counts from when it should have been made.
+// changes makes changes at the rate of the storm, cluster by cluster in random order, and returns their number. If a
+// slow API server delays a change, its delay still counts from the planned time.
 func (b *Bench) changes(ctx context.Context) (int, error) {
 	n := int(b.stormRate() * b.Storm.Seconds())
 	apps := make([]int, 0, n+b.Sets)
@@ -209,7 +209,7 @@ func (b *Bench) changes(ctx context.Context) (int, error) {
 	})
 }
 
-// changeNext makes the next change, which is counted from the moment when it was due.
+// changeNext makes the next change. Its delay counts from the planned time.
 func (b *Bench) changeNext(ctx context.Context, app int, due time.Time) error {
 	number := b.next(app, due)
 	return b.write(ctx, app, number, (*there).changes)

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// hostileStatus is about as large as the API server takes a status of a work: 1.5 MiB in a request, of which the rest is what
-// else the work has.
+// hostileStatus is about the maximum size of a work's status in bytes. The API server accepts 1.5 MiB in a request, and
+// the rest of the work needs space too.
 const hostileStatus = 1_300_000
 
-// hostile lets clusters report statuses that are as large as can be, and measures what that makes Towline hold: as they come,
-// and when it starts on a hub that has them all.
+// hostile lets clusters report statuses of the maximum size, and measures Towline's memory: when the reports come, and
+// after a start of Towline on a hub with all reports.
 func (b *Bench) hostile(ctx context.Context) error {
 	n := min(b.Hostile, b.applications())
 	if n == 0 {
@@ -46,7 +46,7 @@ func (b *Bench) hostile(ctx context.Context) error {
 	return nil
 }
 
-// floodedStatus is a status that has much of all that a status can have.
+// floodedStatus returns a status with many entries in all of its lists.
 func floodedStatus(w *manifestWork, app string) object {
 	const text, fields = 1000, 200
 	share := hostileStatus / (text + fields) / 3

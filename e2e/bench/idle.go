@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// calm is how long the works have at most until nobody waits for anything.
+// calm is the maximum wait until no work asks for volatile values.
 const calm = 30 * time.Second
 
-// idle measures a hub on which nothing happens, while every cluster compares its Applications from time to time and finds
-// nothing new.
+// idle measures a hub without changes, while every cluster regularly compares its Applications without a new result.
 func (b *Bench) idle(ctx context.Context) error {
 	if b.Idle == 0 {
 		return nil
@@ -44,7 +43,7 @@ func (b *Bench) idle(ctx context.Context) error {
 	return b.memory("memory.idle")
 }
 
-// restart stops Towline, and starts it on a hub where all is said.
+// restart stops Towline, and starts Towline on a converged hub.
 func (b *Bench) restart(ctx context.Context) error {
 	b.stopTowline()
 	s, err := b.measureStart(ctx, b.startTowline)
@@ -63,7 +62,7 @@ func (b *Bench) restart(ctx context.Context) error {
 	return b.memory("memory.restart")
 }
 
-// restartAll stops what serves the works of Maestro, too, and starts both.
+// restartAll also stops the server of Maestro's works, and starts the server and Towline.
 func (b *Bench) restartAll(ctx context.Context) error {
 	if b.maestro == nil {
 		return nil
@@ -86,16 +85,17 @@ func (b *Bench) restartAll(ctx context.Context) error {
 	return nil
 }
 
-// measuredStart is what a start took.
+// measuredStart is the cost of a start.
 type measuredStart struct {
-	// ready and settled are how long it took until Towline was ready, and until it had looked at everything.
+	// ready and settled are the times from the start until Towline was ready, and until Towline had reconciled all
+	// objects.
 	ready, settled time.Duration
 
-	// writes are those at the API server until then, and cpu is what Towline used, in seconds.
+	// writes are the writes at the API server until settled, and cpu is Towline's CPU time in seconds.
 	writes, cpu float64
 }
 
-// measureStart measures a start, which ends when Towline is ready.
+// measureStart measures a start. The function start must return when Towline is ready.
 func (b *Bench) measureStart(ctx context.Context, start func(context.Context) error) (*measuredStart, error) {
 	before, err := b.snapshot(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *Bench) measureStart(ctx context.Context, start func(context.Context) er
 	return s, nil
 }
 
-// memory notes what Towline takes, and what that comes to for each Application.
+// memory records Towline's memory, and the memory for each Application.
 func (b *Bench) memory(name string) error {
 	resident, err := b.resident("VmRSS")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// layout gives everything its name. An Application is known by its number: those of a cluster are neighbours.
+// layout maps numbers to names. An Application has a number, and the Applications of a cluster have consecutive
+// numbers.
 type layout struct {
 	clusters, sets int
 
@@ -22,14 +23,14 @@ func (layout) clusterName(i int) string { return fmt.Sprintf("cluster%05d", i) }
 
 func (layout) setName(i int) string { return fmt.Sprintf("bench-set%02d", i) }
 
-// cluster is the cluster of an Application, and set its ApplicationSet.
+// cluster returns the cluster of an Application, and set the number of its ApplicationSet.
 func (l layout) cluster(app int) string { return l.clusterName(app / l.sets) }
 
 func (l layout) set(app int) int { return app % l.sets }
 
 func (l layout) name(app int) string { return l.cluster(app) + "-" + l.setName(l.set(app)) }
 
-// turn is the Application that is the i-th to be rolled out.
+// turn returns the i-th Application of the rollout.
 func (l layout) turn(i int) int {
 	if l.bySet {
 		return i%l.clusters*l.sets + i/l.clusters
@@ -37,7 +38,7 @@ func (l layout) turn(i int) int {
 	return i
 }
 
-// number is the number of the Application of that name.
+// number returns the number of the Application with the given name.
 func (l layout) number(name string) (int, bool) {
 	cluster, set, ok := strings.Cut(name, "-bench-set")
 	if !ok {
@@ -48,7 +49,7 @@ func (l layout) number(name string) (int, bool) {
 	return i*l.sets + j, err == nil && err2 == nil && i < l.clusters && j < l.sets
 }
 
-// Where the API serves what.
+// The API paths of the objects.
 const (
 	namespace        = fleet.ArgoCDNamespace
 	argo             = "/apis/argoproj.io/v1alpha1"
@@ -63,7 +64,7 @@ const (
 	reportsPath      = "/apis/apps.open-cluster-management.io/v1alpha1/namespaces/" + namespace + "/multiclusterapplicationsetreports"
 )
 
-// worksOf is where the API serves the works of a cluster.
+// worksOf returns the API path of the works of a cluster.
 func worksOf(cluster string) string {
 	return "/apis/work.open-cluster-management.io/v1/namespaces/" + cluster + "/manifestworks"
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// limit measures what a bare client reaches: creates of the very ManifestWorks that Towline will make, and the time
-// from one write to its event in a watch. The works are removed again.
+// limit measures a bare client: the rate of creates of the same ManifestWorks as Towline's, and the time from a write
+// to its event in a watch. It removes the works afterwards.
 func (b *Bench) limit(ctx context.Context) error {
 	n := min(b.applications(), b.Sample)
 	works := make([]limitWork, n)
 	for i := range works {
 		var err error
-		// Spread over all clusters, whatever n.
+		// For every n, the works are spread over all clusters.
 		if works[i], err = b.render(i * b.applications() / n); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (b *Bench) limit(ctx context.Context) error {
 	return wait.PollUntilContextCancel(ctx, time.Second, true, b.noWorks)
 }
 
-// noWorks tells whether all works are gone: those that an agent has seen wait for it.
+// noWorks returns whether all works are gone. Works that an agent has seen wait for the agent.
 func (b *Bench) noWorks(ctx context.Context) (bool, error) {
 	var list struct{ Items []json.RawMessage }
 	data, err := b.bare.rest.Get().AbsPath(worksPath).Param("limit", "1").DoRaw(ctx)
@@ -52,7 +52,7 @@ func (b *Bench) noWorks(ctx context.Context) (bool, error) {
 	return len(list.Items) == 0, err
 }
 
-// limitWork is a work as the bare client creates it.
+// limitWork is a work of the bare client.
 type limitWork struct {
 	parent, name string
 	body         []byte
@@ -60,7 +60,7 @@ type limitWork struct {
 
 func (w *limitWork) path() string { return w.parent + "/" + w.name }
 
-// render is a work like the one that Towline will make of an Application.
+// render returns the work that Towline would make of an Application.
 func (b *Bench) render(app int) (limitWork, error) {
 	made := &argocd.Application{}
 	if err := json.Unmarshal(encoded(b.application(app, b.setUIDs[b.set(app)])), made); err != nil {
@@ -76,7 +76,7 @@ func (b *Bench) render(app int) (limitWork, error) {
 	return limitWork{parent: worksOf(w.Namespace), name: w.Name, body: encoded(w)}, nil
 }
 
-// roundTrip measures how long a write of the bare client takes to come back through its watch, one at a time.
+// roundTrip measures the time from a write of the bare client until its own watch shows the write, one write at a time.
 func (b *Bench) roundTrip(ctx context.Context, w *limitWork) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()

@@ -9,15 +9,15 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Marks are names in the test objects that carry no meaning of their own.
+// Names in the test objects without a special meaning.
 const (
 	clusterSet = "bench"
 	repository = "https://github.com/argoproj/argocd-example-apps.git"
-	// commit is the revision before any change.
+	// commit is the revision before the first change.
 	commit = "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 )
 
-// condition is a condition of OCM's objects that holds.
+// condition returns a condition of OCM's objects with status True.
 func condition(kind, reason, message string, generation int64) object {
 	c := object{"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now()}
 	if generation > 0 {
@@ -28,7 +28,7 @@ func condition(kind, reason, message string, generation int64) object {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// managedCluster is one as the registration controller and agent leave it, in size too.
+// managedCluster returns a ManagedCluster as the registration controller and agent leave it, also in size.
 func managedCluster(name string) object {
 	return object{
 		"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
@@ -89,7 +89,7 @@ func applicationSpec(set string) object {
 	}
 }
 
-// application is an Application as the ApplicationSet controller (v2.14) makes it.
+// application returns an Application in the form of the ApplicationSet controller (v2.14).
 func (l layout) application(app int, setUID string) object {
 	set := l.setName(l.set(app))
 	return object{
@@ -112,10 +112,10 @@ func (l layout) application(app int, setUID string) object {
 	}
 }
 
-// revision is a commit that tells the number of a change.
+// revision returns a commit hash with the number of a change.
 func revision(number int) string { return fmt.Sprintf("%040x", number) }
 
-// numberOf is the number of the change that a revision tells of; 0 for commit and for what is no revision.
+// numberOf returns the number of the change in a revision, or 0 for commit and for an invalid revision.
 func numberOf(revision string) int {
 	var n int
 	if len(revision) != len(commit) || revision == commit {

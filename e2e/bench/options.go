@@ -12,7 +12,7 @@ import (
 
 // Options are the sizes of a run.
 type Options struct {
-	// Dir is the state directory of the fleet. Default: that of every fleet.
+	// Dir is the state directory of the fleet. Default: the default of every fleet.
 	Dir string
 
 	// Transport is where the works are: fleet.TransportHub or fleet.TransportMaestro.
@@ -21,65 +21,68 @@ type Options struct {
 	// PgBouncer puts PgBouncer between Maestro and its database.
 	PgBouncer bool
 
-	// MaestroServers is how many servers Maestro has.
+	// MaestroServers is the number of Maestro servers.
 	MaestroServers int
 
-	// Sample is how many writes of the bare client are measured at most.
+	// Sample is the maximum number of measured writes of the bare client.
 	Sample int
 
-	// Clusters is the number of ManagedClusters, and Sets that of ApplicationSets; each set has an Application on
+	// Clusters is the number of ManagedClusters, and Sets the number of ApplicationSets. Each set has an Application on
 	// each cluster.
 	Clusters, Sets int
 
-	// Reporting is how many of the clusters report; 0 for all. The others have their works, and are silent.
+	// Reporting is the number of reporting clusters. 0 means all. The remaining clusters have works, but do not report.
 	Reporting int
 
-	// BySet rolls out one ApplicationSet after the other, as the controller of ApplicationSets does when several of them change. Default:
-	// one cluster after the other, as when clusters join.
+	// BySet rolls out the ApplicationSets one after the other, as the ApplicationSet controller does when several sets
+	// change. By default, the clusters are rolled out one after the other, as when clusters join.
 	BySet bool
 
-	// AtOnce lets agents report a work as soon as they see it. Default: once all works are delivered.
+	// AtOnce lets agents report a work as soon as they see the work. By default, agents report after the delivery of
+	// all works.
 	AtOnce bool
 
-	// Parallel is how many requests the bare client has on their way at a time, and whoever makes Applications.
+	// Parallel is the number of parallel requests of the bare client and of the creation of Applications.
 	Parallel int
 
-	// Agents is how many reports of work agents are on their way at a time, at most.
+	// Agents is the maximum number of parallel reports of work agents.
 	Agents int
 
-	// Changes is how many changes are made one at a time.
+	// Changes is the number of changes that are made one at a time.
 	Changes int
 
-	// StormRate is how many Applications change per second in the storm. Default: all those of 1 % of the clusters.
+	// StormRate is the number of changing Applications per second in the storm. Default: the Applications of 1 % of the
+	// reporting clusters.
 	StormRate float64
 
-	// Storm and Idle are how long these phases take.
+	// Storm and Idle are the durations of these phases.
 	Storm, Idle time.Duration
 
-	// Comparison is how often a cluster's Argo CD compares each of its Applications while nothing happens; 0 for never.
+	// Comparison is the interval at which a cluster's Argo CD compares each of its Applications in the phase idle. 0
+	// means never.
 	Comparison time.Duration
 
-	// Hostile is how many works report a status that is as large as can be, at the end; 0 for none.
+	// Hostile is the number of works that report a status of the maximum size, at the end. 0 means none.
 	Hostile int
 
-	// Endurance is how long Applications change in a run that is to show that nothing grows, EnduranceRate how many do so in a second, and
-	// EnduranceWarmUp until when what grows does not count. 0: the usual run.
+	// Endurance is the duration of the changes in a run that checks for growth. EnduranceRate is the number of changes
+	// in a second. Growth during EnduranceWarmUp does not count. With Endurance 0, the run is the usual run.
 	Endurance, EnduranceWarmUp time.Duration
 	EnduranceRate              float64
 
-	// Hold leaves the hub as it is at the end, with Towline running, until the run is interrupted.
+	// Hold keeps the hub and Towline running at the end, until the run is interrupted.
 	Hold bool
 
-	// Done is given the result before the hub is held; nil for nothing.
+	// Done is called with the result before the hub is held. It may be nil.
 	Done func(*Result)
 
-	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
+	// Profiles is a folder for CPU and heap profiles of every phase. Without a folder, no profiles are taken.
 	Profiles string
 
-	// Args are more arguments of Towline.
+	// Args are additional arguments of Towline.
 	Args []string
 
-	// Env are more of the environments of processes: each PROCESS:NAME=value.
+	// Env are additional environment variables of processes, each as PROCESS:NAME=value.
 	Env []string
 
 	// Progress receives a line for each step.
@@ -100,7 +103,7 @@ const (
 	processMaestro = "towline-maestro"
 )
 
-// env is what Env has for a process, and envs what it has for each process.
+// env returns the variables of Env for a process, and envs the variables of Env for all processes.
 func (o *Options) env(process string) []string { return o.envs()[process] }
 
 func (o *Options) envs() map[string][]string {
@@ -112,10 +115,10 @@ func (o *Options) envs() map[string][]string {
 	return out
 }
 
-// Applications is how many there are.
+// Applications returns the number of Applications.
 func (o *Options) Applications() int { return o.Clusters * o.Sets }
 
-// reporting is how many clusters report.
+// reporting returns the number of reporting clusters.
 func (o *Options) reporting() int {
 	if o.Reporting > 0 {
 		return min(o.Reporting, o.Clusters)
@@ -123,12 +126,12 @@ func (o *Options) reporting() int {
 	return o.Clusters
 }
 
-// patience bounds each phase: what takes longer has failed.
+// patience returns the time limit of each phase.
 func (o *Options) patience() time.Duration {
 	return max(minPatience, time.Duration(o.Applications())*patienceEach)
 }
 
-// stormRate is the number of changes per second in the storm.
+// stormRate returns the number of changes per second in the storm.
 func (o *Options) stormRate() float64 {
 	if o.StormRate > 0 {
 		return o.StormRate
@@ -165,7 +168,7 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateEndurance returns the mistakes in what a run of Endurance takes.
+// validateEndurance returns the mistakes in the options of a run of Endurance.
 func (o *Options) validateEndurance() (errs []error) {
 	if o.Endurance == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Plot draws results into a folder: how long changes take to be seen in each of them, and what a change and an
-// Application cost against the size of the fleet.
+// Plot draws results into a folder: the delays of changes for each result, and the costs of a change and of an
+// Application by the size of the fleet.
 func Plot(dir string, results ...*Result) error {
 	results = slices.SortedFunc(slices.Values(results), func(a, b *Result) int { return a.Applications - b.Applications })
 	charts := map[string]*chart{"cost.svg": cost(results), "memory.svg": memory(results)}
@@ -23,7 +23,7 @@ func Plot(dir string, results ...*Result) error {
 	return nil
 }
 
-// freshness shows which share of the changes was seen after which time.
+// freshness draws the share of shown changes over time.
 func freshness(r *Result) *chart {
 	c := &chart{
 		title: fmt.Sprintf("%d clusters × %d ApplicationSets: until a change on a cluster is seen on the hub", r.Clusters, r.Sets),
@@ -68,7 +68,7 @@ func memory(results []*Result) *chart {
 	}
 }
 
-// against is a figure against the number of Applications.
+// against returns a figure by the number of Applications.
 func against(results []*Result, name, figure string) line {
 	l := line{name: name}
 	for _, r := range results {

@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// ticks is how many clock ticks Linux counts a second of CPU time in, on every platform that Go runs on.
+// ticks is the number of clock ticks for a second of CPU time in Linux, on all platforms of Go.
 const ticks = 100
 
-// postgres is the process of the database, by its name in results.
+// postgres is the database process' name in results.
 const postgres = "postgres"
 
-// consumed is the CPU time that a process has used, in seconds, and the memory that it takes, in MiB. PostgreSQL is many processes:
-// they share memory, which is counted once.
+// consumed returns the CPU time of a process in seconds, and its memory in MiB. PostgreSQL has many processes. Their
+// shared memory is counted once.
 func consumed(name string, pid int) (cpu, memory float64, err error) {
 	if name == postgres {
 		return consumedByFamily(pid)
@@ -28,7 +28,7 @@ func consumed(name string, pid int) (cpu, memory float64, err error) {
 	return cpu, memory, err
 }
 
-// consumedByFamily counts a process and its children, those that have ended included.
+// consumedByFamily returns the sums of a process and its children. Ended children count too.
 func consumedByFamily(pid int) (cpu, memory float64, err error) {
 	fields, err := statOf(pid)
 	if err != nil {
@@ -66,7 +66,7 @@ func consumedByFamily(pid int) (cpu, memory float64, err error) {
 	return cpu, memory, nil
 }
 
-// cpuSeconds is the CPU time that a process has used.
+// cpuSeconds returns the CPU time of a process in seconds.
 func cpuSeconds(pid int) (float64, error) {
 	fields, err := statOf(pid)
 	if err != nil {
@@ -75,14 +75,14 @@ func cpuSeconds(pid int) (float64, error) {
 	return seconds(fields[11:13])
 }
 
-// statOf are the fields of what Linux tells of a process, after its name.
+// statOf returns the fields of /proc/<pid>/stat after the process' name.
 func statOf(pid int) ([]string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	// The name, in parentheses, may contain anything.
+	// The name, in parentheses, may contain any character.
 	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])), err
 }
 
-// seconds adds up clock ticks.
+// seconds returns the sum of clock ticks in seconds.
 func seconds(fields []string) (float64, error) {
 	var sum float64
 	for _, field := range fields {
@@ -95,8 +95,8 @@ func seconds(fields []string) (float64, error) {
 	return sum / ticks, nil
 }
 
-// memoryMiB reads a line of a process's account of its memory. In status: VmRSS, or VmHWM for the most that it ever was. In
-// smaps_rollup: Pss, which has of memory that several processes share the part of this one.
+// memoryMiB reads a line of a process' memory file, in MiB. In status, VmRSS is the current resident memory, and VmHWM
+// the peak. In smaps_rollup, Pss is the memory with only the process' share of memory used by several processes.
 func memoryMiB(pid int, file, line string) (float64, error) {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
 	if err != nil {
@@ -111,7 +111,7 @@ func memoryMiB(pid int, file, line string) (float64, error) {
 	return 0, fmt.Errorf("process %d does not tell its %s", pid, line)
 }
 
-// machineSeconds is the CPU time that everything on the machine has used.
+// machineSeconds returns the CPU time of all processes on the machine in seconds.
 func machineSeconds() (float64, error) {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -124,7 +124,7 @@ func machineSeconds() (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		// Neither idle nor waiting for a disk, nor what is counted as user time already.
+		// Idle time, waits for a disk, and guest time (counted as user time already) are left out.
 		if i != 3 && i != 4 && i < 8 {
 			busy += n
 		}

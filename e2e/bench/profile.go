@@ -15,11 +15,11 @@ import (
 	"github.com/towline-io/towline/e2e/scrape"
 )
 
-// profileSeconds is how much of a phase a CPU profile covers.
+// profileSeconds is the duration of a CPU profile in seconds.
 const profileSeconds = 15
 
-// profileCPU takes CPU profiles of Towline and of kube-apiserver while a phase runs, where profiles are wanted. The
-// function that it returns waits for the end. A phase that starts Towline itself is asked to profile what it starts.
+// profileCPU takes CPU profiles of Towline and of kube-apiserver during a phase, if Options.Profiles is set. The
+// returned function waits for the end of the profiles. A phase that starts Towline calls profileTowline.
 func (b *Bench) profileCPU(ctx context.Context, p phase) func() error {
 	if b.Profiles == "" {
 		return func() error { return nil }

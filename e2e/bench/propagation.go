@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rollout makes the first half of the Applications while Towline runs, as an ApplicationSet does, and measures until
-// the last one has its work. For every work an Application is made on the same API server.
+// rollout creates the first half of the Applications while Towline runs, as an ApplicationSet does, and measures until
+// the last Application has its work. For every work, an Application is created on the same API server.
 func (b *Bench) rollout(ctx context.Context) error {
 	if err := b.startTowline(ctx); err != nil {
 		return err
@@ -44,7 +44,8 @@ func (b *Bench) rollout(ctx context.Context) error {
 	return errors.Join(b.settle(ctx), b.usedEach("rollout.cpu", used, half))
 }
 
-// backlog makes the other half while Towline is away, starts it, and measures from its first work to its last.
+// backlog creates the second half while Towline is stopped, starts Towline, and measures from the first work to the
+// last work.
 func (b *Bench) backlog(ctx context.Context) error {
 	b.stopTowline()
 	half, all := b.applications()/2, b.applications()
@@ -65,15 +66,15 @@ func (b *Bench) backlog(ctx context.Context) error {
 	return errors.Join(b.settle(ctx), b.usedEach("backlog.cpu", 0, all-half))
 }
 
-// propagated notes a rate of works, and which share it is of the bare client's.
+// propagated records a rate of works, and its share of the bare client's rate.
 func (b *Bench) propagated(name string, works int, took time.Duration) {
 	rate := float64(works) / took.Seconds()
 	b.result.set(name+".rate", rate)
 	b.result.set(name+".share", rate/b.result.Figures["limit.rate"])
 }
 
-// both notes how fast the bare client makes Applications, and which share the rollout is of its making both, an
-// Application and a work, with that many requests at a time.
+// both records the bare client's rate of creating Applications. It also records the rollout's share of the rate at
+// which the bare client creates an Application and a work, with equally many parallel requests.
 func (b *Bench) both(applications float64) {
 	f := b.result.Figures
 	b.result.set("limit.applications", applications)

@@ -11,62 +11,63 @@ import (
 	"time"
 )
 
-// Result is what a run has measured.
+// Result has the measured values of a run.
 type Result struct {
-	// Started is when the run began, and Seconds how long it took.
+	// Started is the start time of the run, and Seconds its duration.
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"`
 
-	// Machine is where it ran.
+	// Machine describes the machine of the run.
 	Machine Machine `json:"machine"`
 
-	// Transport is where the works were: empty for the hub's etcd, as in results from before there was another place.
+	// Transport is where the works were. Results from before the transport Maestro have an empty value, for the hub's
+	// etcd.
 	Transport string `json:"transport,omitempty"`
 
-	// Clusters, Sets and Applications are the sizes.
+	// Clusters, Sets and Applications are the sizes of the run.
 	Clusters     int `json:"clusters"`
 	Sets         int `json:"sets"`
 	Applications int `json:"applications"`
 
-	// Reporting is how many of the clusters have reported; 0 for all.
+	// Reporting is the number of reporting clusters. 0 means all.
 	Reporting int `json:"reporting,omitempty"`
 
-	// BySet and AtOnce are how it was rolled out; see Options.
+	// BySet and AtOnce are as in Options.
 	BySet  bool `json:"bySet,omitempty"`
 	AtOnce bool `json:"atOnce,omitempty"`
 
-	// Figures are by their names; see Figures.
+	// Figures are the measured figures by their names. See the variable Figures.
 	Figures map[string]float64 `json:"figures"`
 
-	// Delays are distributions in milliseconds: of each, the 0th to the 100th percentile.
+	// Delays are distributions in milliseconds: the 0th to the 100th percentile of each.
 	Delays map[string][]float64 `json:"delays"`
 
-	// Phases are what each took.
+	// Phases are the costs of each phase.
 	Phases []Phase `json:"phases"`
 }
 
-// Machine is where a run took place.
+// Machine describes the machine of a run.
 type Machine struct {
 	CPUs      int     `json:"cpus"`
 	Model     string  `json:"model"`
 	MemoryGiB float64 `json:"memoryGiB"`
 
-	// Load is the load average before the run: on a machine that does something else, times say little.
+	// Load is the load average before the run. On a busy machine, the measured times are not reliable.
 	Load float64 `json:"load"`
 }
 
-// Phase is what the processes and the API server had to do in a phase.
+// Phase has the work of the processes and the API server in a phase.
 type Phase struct {
 	Name    string  `json:"name"`
 	Seconds float64 `json:"seconds"`
 
-	// CPU is what each process used, in seconds.
+	// CPU is the CPU time of each process in seconds.
 	CPU map[string]float64 `json:"cpu"`
 
-	// Memory is what each process takes at the end, in MiB.
+	// Memory is the memory of each process at the end in MiB.
 	Memory map[string]float64 `json:"memory,omitempty"`
 
-	// Requests are what the API server served, and Bytes the bodies that it was sent, by "<verb> <resource>".
+	// Requests are the requests to the API server, and Bytes the sizes of their bodies, by "<verb> <resource>".
 	Requests map[string]float64 `json:"requests"`
 	Bytes    map[string]float64 `json:"bytes"`
 }
@@ -87,7 +88,7 @@ func (r *Result) set(name string, value float64) {
 	r.Figures[name] = value
 }
 
-// processes notes a figure of each process of the hub, under a common name.
+// processes records a figure of each process of the hub, under a common name prefix.
 func (r *Result) processes(name string, values map[string]float64) {
 	for _, process := range hubProcesses {
 		if value, ok := values[process]; ok {
@@ -96,7 +97,7 @@ func (r *Result) processes(name string, values map[string]float64) {
 	}
 }
 
-// delays notes a distribution, given in order.
+// delays records a distribution. The delays must be sorted.
 func (r *Result) delays(name string, sorted []time.Duration) {
 	if len(sorted) == 0 {
 		return
@@ -112,12 +113,13 @@ func (r *Result) delays(name string, sorted []time.Duration) {
 	r.set(name+".max", percentiles[100])
 }
 
-// percentile is the smallest of some delays, given in order, that as many in a hundred are not above.
+// percentile returns the p-th percentile of sorted delays: the smallest delay with at least p percent of the delays not
+// above it.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max((len(sorted)*p+99)/100, 1)-1]
 }
 
-// note adds what happened in a phase.
+// note adds the costs of a phase.
 func (r *Result) note(name string, before, after *snapshot) {
 	d := after.since(before)
 	r.Phases = append(r.Phases, Phase{
@@ -126,7 +128,7 @@ func (r *Result) note(name string, before, after *snapshot) {
 	r.Seconds = time.Since(r.Started).Seconds()
 }
 
-// Write writes a result as JSON.
+// Write writes a result to a file as JSON.
 func (r *Result) Write(path string) error {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *Result) Write(path string) error {
 	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
-// Read reads results.
+// Read reads results from files.
 func Read(paths ...string) ([]*Result, error) {
 	out := make([]*Result, len(paths))
 	for i, path := range paths {
@@ -150,7 +152,7 @@ func Read(paths ...string) ([]*Result, error) {
 	return out, nil
 }
 
-// machine reads what Linux tells of itself; what it does not tell is left empty.
+// machine reads the machine's description from Linux. Unknown fields stay empty.
 func machine() Machine {
 	m := Machine{CPUs: runtime.NumCPU()}
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
@@ -166,7 +168,7 @@ func machine() Machine {
 	return m
 }
 
-// after is what a file of lines "key: value" says under a key.
+// after returns the value of a key in a text of lines "key: value".
 func after(text, key string) string {
 	for line := range strings.Lines(text) {
 		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == key {

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/e2e/scrape"
 )
 
-// families are the metrics of an API server at one moment.
+// families are the metrics of an API server at a time.
 type families struct{ scrape.Families }
 
 func labelsOf(m *dto.Metric) map[string]string {
@@ -23,14 +23,14 @@ func labelsOf(m *dto.Metric) map[string]string {
 // counts are numbers of requests, or of bytes, by "<verb> <resource>[/<subresource>]".
 type counts map[string]float64
 
-// ofHub are the API groups that Towline has to do with; what the API server does with its own objects is left out.
+// ofHub are the API groups of Towline's requests. Requests of the API server for its own objects are left out.
 var ofHub = []string{
 	"argoproj.io", "work.open-cluster-management.io", "cluster.open-cluster-management.io",
 	"apps.open-cluster-management.io", "events.k8s.io",
 }
 
-// requests are the requests that the API server has served; a watch counts when it ends. Those that met a conflict, because
-// the object had changed since it was read, are counted once more as such.
+// requests returns the requests that the API server has served, without watches. Requests that failed with a conflict,
+// because the object had changed after the read, also count under the verb conflict.
 func (f families) requests() counts {
 	out := counts{}
 	for _, m := range f.Families["apiserver_request_total"].GetMetric() {
@@ -50,7 +50,7 @@ func (f families) requests() counts {
 	return out
 }
 
-// written are the bytes of all bodies that the API server has been sent.
+// written returns the sizes of all request bodies in bytes.
 func (f families) written() counts {
 	out := counts{}
 	for _, m := range f.Families["apiserver_request_body_size_bytes"].GetMetric() {
@@ -61,7 +61,7 @@ func (f families) written() counts {
 	return out
 }
 
-// since is what has been added since before. What was counted by a process that was started anew counts from its start.
+// since returns the difference to earlier counts. Counts of a restarted process count from its start.
 func (c counts) since(before counts) counts {
 	out := counts{}
 	for key, n := range c {
@@ -76,14 +76,14 @@ func (c counts) since(before counts) counts {
 	return out
 }
 
-// add adds others.
+// add adds the numbers of another map.
 func (c counts) add(others counts) {
 	for key, n := range others {
 		c[key] += n
 	}
 }
 
-// of adds up what matches: verbs, which may be empty for all, of a resource, which may be empty for all.
+// of returns the sum for a resource and verbs. An empty resource means all resources, and no verbs means all verbs.
 func (c counts) of(resource string, verbs ...string) float64 {
 	var total float64
 	for key, n := range c {
@@ -95,12 +95,12 @@ func (c counts) of(resource string, verbs ...string) float64 {
 	return total
 }
 
-// Verbs by what they do.
+// Verbs by their effect.
 var (
 	writing = []string{"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"}
 	listing = []string{"LIST"}
 	reading = []string{"GET"}
 )
 
-// conflict stands in place of a verb for writes that met one.
+// conflict is in place of a verb for writes that failed with a conflict.
 const conflict = "CONFLICT"

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// setup makes the clusters with their namespaces, what grants them to the Applications, and the ApplicationSets.
+// setup creates the clusters with their namespaces, the grants for the Applications, and the ApplicationSets.
 func (b *Bench) setup(ctx context.Context) error {
 	if err := b.grant(ctx); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (b *Bench) setup(ctx context.Context) error {
 	return nil
 }
 
-// grant lets Applications of Argo CD's namespace go to every cluster: by a set of clusters that is bound to it, and
-// by the project that they are in.
+// grant permits every cluster for Applications of Argo CD's namespace: by a bound cluster set, and by the Applications'
+// project.
 func (b *Bench) grant(ctx context.Context) error {
 	if err := b.bare.create(ctx, clusterSetsPath, object{
 		"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet",
@@ -52,7 +52,7 @@ func (b *Bench) grant(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// The placement controller, which does not run here, says so.
+	// The bench sets the condition, because the placement controller does not run.
 	if err := b.bare.patch(ctx, bindingsPath+"/"+clusterSet+"/status", object{"status": object{
 		"conditions": []object{condition("Bound", "ClusterSetBound", "", 0)},
 	}}); err != nil {
@@ -80,7 +80,8 @@ func (b *Bench) makeCluster(ctx context.Context, name string) error {
 	return b.bare.patch(ctx, clustersPath+"/"+name+"/status", managedClusterStatus())
 }
 
-// makeApplications makes some of the Applications, in the order in which they are rolled out, and returns when the first create began.
+// makeApplications creates a part of the Applications in the order of the rollout, and returns the time of the first
+// create.
 func (b *Bench) makeApplications(ctx context.Context, from, to int) (time.Time, error) {
 	bodies := make([][]byte, to-from)
 	for i := range bodies {

@@ -12,18 +12,18 @@ import (
 	"github.com/towline-io/towline/e2e/scrape"
 )
 
-// snapshot is what can be read of the processes at one moment.
+// snapshot has the measured values of the processes at a time.
 type snapshot struct {
 	at, until         time.Time
 	requests, written counts
 
-	// cpu is the time that each process has used, in seconds.
+	// cpu is the CPU time of each process in seconds.
 	cpu map[string]float64
 
-	// memory is what each process takes, in MiB.
+	// memory is the memory of each process in MiB.
 	memory map[string]float64
 
-	// storage is what etcd's file takes, in bytes.
+	// storage is the size of etcd's file in bytes.
 	storage float64
 }
 
@@ -34,7 +34,7 @@ func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
 	}
 	requests, written := families{hub}.requests(), families{hub}.written()
 	if b.maestro != nil {
-		// What the hub's API server passes on, it does not count.
+		// The hub's API server does not count forwarded requests.
 		works, err := scrape.Metrics(ctx, b.maestro.client, b.maestro.url+"/metrics")
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
 			return nil, err
 		}
 		if strings.HasPrefix(name, "maestro-") {
-			name = "maestro" // all of its servers
+			name = "maestro" // the sum of all servers
 		}
 		s.cpu[name] += cpu
 		s.memory[name] += memory
@@ -65,10 +65,10 @@ func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
 	return s, err
 }
 
-// everything is the name under which the time of all processes of the machine is noted, others' included.
+// everything is the name for the CPU time of all processes of the machine.
 const everything = "machine"
 
-// pids are those of the processes that take part, this one included.
+// pids returns the pids of the measured processes. The benchmark's own process is among them.
 func (b *Bench) pids(ctx context.Context) (map[string]int, error) {
 	status, err := b.fleet.Status(ctx)
 	if err != nil {
@@ -89,15 +89,15 @@ func (b *Bench) pids(ctx context.Context) (map[string]int, error) {
 	return pids, nil
 }
 
-// metrics are Towline's own.
+// metrics returns Towline's metrics.
 func (b *Bench) metrics(ctx context.Context) (scrape.Families, error) {
 	return scrape.Metrics(ctx, http.DefaultClient, b.towline.Metrics+"/metrics")
 }
 
-// busy is what must stand still for Towline to have nothing to do.
+// busy has the values that stay the same while Towline has no work.
 type busy struct{ depth, active, reconciles float64 }
 
-// settle waits until Towline has nothing to do and has begun nothing for some seconds.
+// settle waits until Towline is idle, and has started no reconcile for some seconds.
 func (b *Bench) settle(ctx context.Context) error {
 	const calm = 3 * time.Second
 	var last busy
@@ -118,12 +118,13 @@ func (b *Bench) settle(ctx context.Context) error {
 	})
 }
 
-// resident is Towline's memory in MiB: VmRSS now, or VmHWM at most.
+// resident returns Towline's memory in MiB: VmRSS for the current value, or VmHWM for the peak.
 func (b *Bench) resident(line string) (float64, error) {
 	return memoryMiB(b.towline.PID(), "status", line)
 }
 
-// since is what happened between two snapshots. A process that was started in between counts from its start.
+// since returns the difference between two snapshots. The CPU time of a process started in between counts from its
+// start.
 func (s *snapshot) since(before *snapshot) *snapshot {
 	d := &snapshot{
 		at: before.at, until: s.at, requests: s.requests.since(before.requests), written: s.written.since(before.written),
@@ -138,13 +139,13 @@ func (s *snapshot) since(before *snapshot) *snapshot {
 	return d
 }
 
-// seconds is how long a difference of two snapshots lasted.
+// seconds returns the duration of a difference of two snapshots.
 func (s *snapshot) seconds() float64 { return s.until.Sub(s.at).Seconds() }
 
-// used is the CPU time that Towline has used since it was started, in seconds.
+// used returns Towline's CPU time since its start in seconds.
 func (b *Bench) used() (float64, error) { return cpuSeconds(b.towline.PID()) }
 
-// usedEach notes what Towline has used since before, in milliseconds for each of n Applications.
+// usedEach records Towline's CPU time since an earlier value, in milliseconds for each of n Applications.
 func (b *Bench) usedEach(name string, before float64, n int) error {
 	now, err := b.used()
 	b.result.set(name, (now-before)*1000/float64(n))

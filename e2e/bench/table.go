@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// Table writes results side by side, as Markdown, with how each figure grew from the smallest fleet to the largest.
+// Table writes results side by side, as Markdown. The last column has the growth of each figure from the smallest fleet
+// to the largest.
 func Table(w io.Writer, results ...*Result) error {
 	results = slices.SortedStableFunc(slices.Values(results), func(a, b *Result) int { return a.Applications - b.Applications })
 	header, rule := []string{"", ""}, []string{"---", "---"}
@@ -36,7 +37,7 @@ func Table(w io.Writer, results ...*Result) error {
 	return nil
 }
 
-// title says what a result is of.
+// title returns a description of a result: sizes and options.
 func (r *Result) title() string {
 	size := fmt.Sprintf("%d × %d = %d", r.Clusters, r.Sets, r.Applications)
 	if r.onMaestro() {
@@ -56,7 +57,8 @@ func (r *Result) title() string {
 
 func (r *Result) onMaestro() bool { return r.Transport == fleet.TransportMaestro }
 
-// quotient says what the last result divided by the first is: nothing where they differ in both size and transport.
+// quotient returns the title of the column with the last result divided by the first. It is empty if both size and
+// transport differ.
 func quotient(results []*Result) string {
 	first, last := results[0], results[len(results)-1]
 	switch {
@@ -70,7 +72,8 @@ func quotient(results []*Result) string {
 	return ""
 }
 
-// line is the row of a figure, with the last result divided by the first where wanted; nil when no result has the figure.
+// line returns the row of a figure, with the quotient of the last and the first result if divided is true. It returns
+// nil if no result has the figure.
 func (f Figure) line(results []*Result, divided bool) []string {
 	line, known := []string{f.Title, f.Unit}, false
 	for _, r := range results {
@@ -97,7 +100,7 @@ func ratio(small, large float64) string {
 	return fmt.Sprintf("× %.2f", large/small)
 }
 
-// Costs writes what each phase took: seconds, cores by process, and requests.
+// Costs writes the cost of each phase: seconds, cores by process, and requests.
 func Costs(w io.Writer, r *Result) {
 	for _, p := range r.Phases {
 		fmt.Fprintf(w, "%-12s %6.1f s  cores:", p.Name, p.Seconds)

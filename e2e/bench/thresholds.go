@@ -8,24 +8,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Threshold is what a figure must hold to. Times are held to others of the same run, so that it holds on any machine.
+// Threshold is a bound of a figure. Times are compared with times of the same run, so the threshold holds on any
+// machine.
 type Threshold struct {
 	// Figure is the name of the figure.
 	Figure string `json:"figure"`
 
-	// Over is a figure to divide it by; empty for none.
+	// Over is the name of the divisor of the figure. It may be empty.
 	Over string `json:"over,omitempty"`
 
-	// Min and Max bound the figure, or the quotient. At least one is given.
+	// Min and Max are bounds of the figure or the quotient. At least Min or Max is set.
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
 
-	// Why says what breaking it means.
+	// Why is the meaning of a violation.
 	Why string `json:"why"`
 }
 
-// ReadThresholds reads a file of thresholds. A figure that does not exist and a threshold that bounds nothing are
-// mistakes.
+// ReadThresholds reads a file of thresholds. An unknown figure and a threshold without a bound are errors.
 func ReadThresholds(path string) ([]Threshold, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func (t *Threshold) validate() error {
 	return nil
 }
 
-// name is what is bounded.
+// name returns the name of the bounded value.
 func (t *Threshold) name() string {
 	if t.Over == "" {
 		return t.Figure
@@ -66,7 +66,7 @@ func (t *Threshold) name() string {
 	return t.Figure + " / " + t.Over
 }
 
-// value is what is bounded, in a result.
+// value returns the bounded value in a result.
 func (t *Threshold) value(r *Result) (float64, error) {
 	value, ok := r.Figures[t.Figure]
 	if !ok {
@@ -82,7 +82,7 @@ func (t *Threshold) value(r *Result) (float64, error) {
 	return value / over, nil
 }
 
-// Check returns an error for every threshold that a result does not hold to, one for a figure that it lacks included.
+// Check returns an error for every violated threshold. A missing figure is an error too.
 func Check(r *Result, thresholds []Threshold) error {
 	var errs []error
 	for _, t := range thresholds {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// tracker measures how long changes take to be seen. A change is known by its Application and its number; one that
-// is overtaken by a later change of the same Application counts as seen with that.
+// tracker measures the delay until changes are shown. A change has an Application and a number. If a later change of
+// the same Application is shown first, the earlier change counts as shown with it.
 type tracker struct {
 	mu      sync.Mutex
 	pending map[int][]change
@@ -17,7 +17,8 @@ type tracker struct {
 	delays  []time.Duration
 	quiet   chan struct{}
 
-	// waited are closed once an Application has no pending change.
+	// waited has a channel for each awaited Application. The channel is closed when the Application has no pending
+	// change.
 	waited map[int]chan struct{}
 }
 
@@ -30,7 +31,7 @@ func newTracker() *tracker {
 	return &tracker{pending: map[int][]change{}, newest: map[int]int{}, quiet: make(chan struct{}), waited: map[int]chan struct{}{}}
 }
 
-// sent notes that a change is about to be made.
+// sent records a change before the write.
 func (t *tracker) sent(app, number int, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,7 +41,7 @@ func (t *tracker) sent(app, number int, at time.Time) {
 	t.pending[app] = append(t.pending[app], change{number, at})
 }
 
-// saw notes that an Application shows the change of that number.
+// saw records that an Application shows the change with the given number.
 func (t *tracker) saw(app, number int, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +72,7 @@ func (t *tracker) saw(app, number int, at time.Time) {
 	}
 }
 
-// wait returns when every change has been seen.
+// wait returns when every change has been shown.
 func (t *tracker) wait(ctx context.Context) error {
 	t.mu.Lock()
 	quiet, left := t.quiet, len(t.pending)
@@ -89,7 +90,7 @@ func (t *tracker) wait(ctx context.Context) error {
 	}
 }
 
-// waitFor returns when all changes of an Application have been seen.
+// waitFor returns when all changes of an Application have been shown.
 func (t *tracker) waitFor(ctx context.Context, app int) error {
 	t.mu.Lock()
 	seen := t.waited[app]
@@ -109,14 +110,14 @@ func (t *tracker) waitFor(ctx context.Context, app int) error {
 	}
 }
 
-// shown is how many Applications have shown a change.
+// shown returns the number of Applications that have shown a change.
 func (t *tracker) shown() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.newest)
 }
 
-// take gives the delays since the last time, sorted.
+// take returns the delays since the last call, sorted.
 func (t *tracker) take() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +127,7 @@ func (t *tracker) take() []time.Duration {
 	return delays
 }
 
-// tally counts distinct numbers until it has them all.
+// tally counts distinct numbers until the set is complete.
 type tally struct {
 	mu          sync.Mutex
 	left        map[int]struct{}
@@ -142,7 +143,7 @@ func newTally(from, to int, number func(int) int) *tally {
 	return t
 }
 
-// add notes that one of them has come.
+// add records a number.
 func (t *tally) add(i int, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +158,7 @@ func (t *tally) add(i int, at time.Time) {
 	}
 }
 
-// wait returns when all have come.
+// wait returns when the set is complete.
 func (t *tally) wait(ctx context.Context) error {
 	select {
 	case <-t.done:

@@ -9,13 +9,13 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// wants is what a work asks a cluster's Argo CD for: a revision, by the number of its change, and a sync to it, by its identity.
+// wants is a work's request to a cluster's Argo CD: a revision by the number of its change, and a sync by its identity.
 type wants struct {
 	number    int
 	operation string
 }
 
-// wantedBy reads it from a work. One that carries an operation has nothing else.
+// wantedBy returns the request of a work. With an operation in the work, only the operation counts.
 func wantedBy(spec *workv1.ManifestWorkSpec) wants {
 	var app struct {
 		Kind string `json:"kind"`

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestWants: a played cluster does once what the works that Towline makes ask for.
+// TestWants checks that a played cluster fulfils each request in Towline's works once.
 func TestWants(t *testing.T) {
 	l := layout{clusters: 2, sets: 2}
 	app := &argocd.Application{}

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// meta is the metadata that the benchmark reads.
+// meta has the metadata fields that the benchmark reads.
 type meta struct {
 	Name            string            `json:"name"`
 	Namespace       string            `json:"namespace"`
@@ -20,13 +20,13 @@ type meta struct {
 	Finalizers        []string `json:"finalizers"`
 }
 
-// watched is what can be read from a watch: a type that decodes what is needed of an object, and nothing else.
+// watched is a type for the objects of a watch. Such a type decodes only the necessary fields.
 type watched interface{ version() string }
 
 func (m *meta) version() string { return m.ResourceVersion }
 
 // watch calls see for every change of the objects under path from now on, in their order, until ctx ends. It returns
-// once the watch stands, and sends the error that ends it to failed.
+// when the list version is known, and sends the error that ends the watch to failed.
 func watch[T watched](ctx context.Context, b *bare, path string, failed chan<- error, see func(kind string, obj T)) error {
 	var list struct {
 		Metadata meta `json:"metadata"`
@@ -47,8 +47,8 @@ func watch[T watched](ctx context.Context, b *bare, path string, failed chan<- e
 	return nil
 }
 
-// watchFrom watches until the API server ends the stream, as it does from time to time, and returns the version to
-// go on from.
+// watchFrom watches until the API server ends the stream, and returns the version for the next watch. API servers
+// regularly end streams.
 func watchFrom[T watched](ctx context.Context, b *bare, path, version string, see func(string, T)) (string, error) {
 	stream, err := b.rest.Get().AbsPath(path).Param("watch", "true").Param("resourceVersion", version).Stream(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// application is what is read of an Application.
+// application has the fields of an Application that the benchmark reads.
 type application struct {
 	meta   `json:"metadata"`
 	Status struct {
@@ -18,7 +18,7 @@ type application struct {
 	} `json:"status"`
 }
 
-// setReport is what is read of a MulticlusterApplicationSetReport.
+// setReport has the fields of a MulticlusterApplicationSetReport that the benchmark reads.
 type setReport struct {
 	meta     `json:"metadata"`
 	Statuses struct {
@@ -33,7 +33,7 @@ type setReport struct {
 	} `json:"statuses"`
 }
 
-// marker is the annotation by which a round trip of the bare client is known.
+// marker is the annotation with the number of a bare client's round trip.
 const marker = "bench"
 
 func (b *Bench) watchAll(ctx context.Context) error {
@@ -51,7 +51,7 @@ func (b *Bench) sawWork(w *manifestWork) {
 	if w.Annotations[marker] != "" {
 		return
 	}
-	name, _, _ := cutLast(w.Name, "-") // the rest is of the UID
+	name, _, _ := cutLast(w.Name, "-") // the rest is a part of the UID
 	app, ok := b.layout.number(name)
 	if !ok {
 		return
@@ -69,7 +69,7 @@ func (b *Bench) sawWork(w *manifestWork) {
 	case before == nil && b.AtOnce && app < b.reporting()*b.Sets:
 		b.expectFirst(app, at)
 		b.came <- app
-	case before != nil && before.Name != w.Name: // its Application was made again
+	case before != nil && before.Name != w.Name: // the Application was created again
 		b.came <- app
 	case before != nil && before.Generation != w.Generation:
 		b.changed <- app
@@ -111,8 +111,8 @@ func (b *Bench) sawReport(_ string, r *setReport) {
 	}
 }
 
-// sawOmitted notes which Applications a report that counts all of them as synced has no room for: their changes are
-// not looked for in it.
+// sawOmitted records which Applications have no row in a full report. The report counts all Applications as synced.
+// Changes of the omitted Applications are not expected in the report.
 func (b *Bench) sawOmitted(name string, shown map[int]bool, at time.Time) {
 	for app := range b.applications() {
 		if b.setName(b.set(app)) != name || shown[app] {
@@ -125,14 +125,14 @@ func (b *Bench) sawOmitted(name string, shown map[int]bool, at time.Time) {
 	}
 }
 
-// work is the work of an Application, as it was last seen.
+// work returns the last seen work of an Application.
 func (b *Bench) work(app int) *manifestWork {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.works[app]
 }
 
-// asking is how many works ask for what changes with every comparison.
+// asking returns the number of works that ask for volatile values.
 func (b *Bench) asking() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// maestro is what a hub has besides where its works are in Maestro.
+// maestro has the additional parts of a hub with works in Maestro.
 type maestro struct {
 	*towline.Maestro
 
-	// client and url reach it without the hub's API server.
+	// client and url reach towline-maestro without the hub's API server.
 	client *http.Client
 	url    string
 
@@ -24,7 +24,7 @@ type maestro struct {
 	empty float64
 }
 
-// startMaestro has the hub's API serve the works that Maestro keeps.
+// startMaestro makes the hub's API serve the works in Maestro.
 func (b *Bench) startMaestro(ctx context.Context) error {
 	m, err := towline.PrepareMaestro(ctx, b.fleet)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *Bench) startMaestro(ctx context.Context) error {
 	return err
 }
 
-// reach is how the agents reach their works.
+// reach returns the agents for the run's transport.
 func (b *Bench) reach(ctx context.Context) (agents, error) {
 	if b.Transport != fleet.TransportMaestro {
 		return hubAgents{b.bare}, nil
@@ -58,7 +58,7 @@ func (b *Bench) reach(ctx context.Context) (agents, error) {
 	return newBrokerAgents(broker, names, b.Parallel), err
 }
 
-// stopWorks stops what serves the works, if it is not the hub's API server, and gives it for startWorks.
+// stopWorks stops the server of the works, if it is not the hub's API server, and returns the server for startWorks.
 func (b *Bench) stopWorks() *maestro {
 	m := b.maestro
 	if m != nil {
@@ -68,7 +68,7 @@ func (b *Bench) stopWorks() *maestro {
 	return m
 }
 
-// startWorks starts it again, and returns when the hub's API serves the works.
+// startWorks restarts the server of the works, and returns when the hub's API serves the works.
 func (b *Bench) startWorks(ctx context.Context, m *maestro) error {
 	if m == nil {
 		return nil
@@ -80,7 +80,7 @@ func (b *Bench) startWorks(ctx context.Context, m *maestro) error {
 	return m.Serve(ctx)
 }
 
-// What is asked of Maestro's database, in bytes.
+// Queries of Maestro's database. The results are in bytes.
 const (
 	databaseSize = "SELECT pg_database_size(current_database())"
 	bundleSize   = "SELECT avg(pg_column_size(resources.*)) FROM resources"
@@ -94,7 +94,7 @@ func (b *Bench) inDatabase(ctx context.Context, sql string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(text), 64)
 }
 
-// storedInDatabase notes what an Application takes in Maestro's database.
+// storedInDatabase records the size of an Application in Maestro's database.
 func (b *Bench) storedInDatabase(ctx context.Context) error {
 	if b.maestro == nil {
 		return nil
