@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// applicationSet is an ApplicationSet, of which only what is looked at is known.
+// applicationSet is an unstructured ApplicationSet, with accessors for the fields of this program.
 type applicationSet struct{ unstructured.Unstructured }
 
 func newApplicationSet() *applicationSet {
@@ -20,7 +20,7 @@ func newApplicationSet() *applicationSet {
 	return s
 }
 
-// applications is how many Applications it has: Argo CD 3 counts them, and older ones list them.
+// applications returns the number of Applications: Argo CD 3 counts them, and older versions list them.
 func (s *applicationSet) applications() int {
 	if n, ok, _ := unstructured.NestedInt64(s.Object, "status", "resourcesCount"); ok {
 		return int(n)
@@ -29,7 +29,7 @@ func (s *applicationSet) applications() int {
 	return len(list)
 }
 
-// conditions are those of its status. One that cannot be read is left out.
+// conditions returns the conditions of the status, without unreadable entries.
 func (s *applicationSet) conditions() []metav1.Condition {
 	list, _, _ := unstructured.NestedSlice(s.Object, "status", "conditions")
 	var out []metav1.Condition
@@ -48,16 +48,17 @@ func (s *applicationSet) conditions() []metav1.Condition {
 	return out
 }
 
-// decisionGenerators are the labels by which its generators find PlacementDecisions, wherever they are in matrix and merge.
+// decisionGenerators returns the labels by which the generators find PlacementDecisions, including generators inside
+// matrix and merge.
 func (s *applicationSet) decisionGenerators() []map[string]string {
 	spec, err := json.Marshal(s.Object["spec"])
 	if err != nil {
-		return nil // as the API server gave it, it can be encoded
+		return nil // cannot happen: the object comes from the API server
 	}
 	return generator.Labels(spec)
 }
 
-// steps are what it says of its Applications while it rolls out in steps; empty where it does not.
+// steps returns the states of the Applications in a progressive rollout; empty without a rollout.
 func (s *applicationSet) steps() []view.Step {
 	list, _, _ := unstructured.NestedSlice(s.Object, "status", "applicationStatus")
 	var out []view.Step

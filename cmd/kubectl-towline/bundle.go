@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 )
 
-// bundleOptions are those of `kubectl towline bundle`.
+// bundleOptions are the options of `kubectl towline bundle`.
 type bundleOptions struct {
 	*options
 
@@ -92,7 +92,7 @@ func (o *bundleOptions) printBundle(a *bundle.Archive) error {
 	return p.err
 }
 
-// collector reads what goes into an archive.
+// collector reads the content of an archive.
 type collector struct {
 	*factReader
 
@@ -100,7 +100,8 @@ type collector struct {
 	limit, logLines int64
 }
 
-// collect reads all that may be read. What may not be, or fails, is noted: half a bundle is better than none.
+// collect reads everything that the user may read. It notes refused and failed reads: half a bundle is better than
+// none.
 func (c *collector) collect(ctx context.Context, o *options) error {
 	if err := c.hub(ctx, &o.towline); err != nil {
 		c.archive.Note("check: %v", err)
@@ -131,7 +132,7 @@ func (c *collector) collect(ctx context.Context, o *options) error {
 	return nil
 }
 
-// add adds a value as YAML. Its texts are cleaned.
+// add adds a value as YAML, with redacted text.
 func (c *collector) add(name string, value any) error {
 	data, err := yaml.Marshal(value)
 	if err == nil {
@@ -140,7 +141,7 @@ func (c *collector) add(name string, value any) error {
 	return err
 }
 
-// objects adds the objects of a kind, without what is secret.
+// objects adds the objects of a kind, without secrets.
 func (c *collector) objects(ctx context.Context, k bundledKind, more ...client.ListOption) error {
 	opts := slices.Clone(more)
 	if k.label != "" {
@@ -181,10 +182,11 @@ func (c *collector) objects(ctx context.Context, k bundledKind, more ...client.L
 }
 
 const (
-	// bundlePage is how many objects the bundle asks for at once: each may take a megabyte.
+	// bundlePage is the number of objects in a list request: each object may take a megabyte.
 	bundlePage = 50
 
-	// maxObjects is after how many bytes of a kind the bundle reads no more of it.
+	// maxObjects is the size limit for the objects of a kind, in bytes. Above the limit, the bundle reads no more
+	// pages.
 	maxObjects = 64 << 20
 )
 

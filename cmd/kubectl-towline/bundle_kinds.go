@@ -21,14 +21,14 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// bundledKind is a kind whose objects are in a bundle. Secrets and ConfigMaps are none.
+// bundledKind is a kind of objects in a bundle. Secrets and ConfigMaps are never in a bundle.
 type bundledKind struct {
 	group, version, kind string
 
-	// label is "<key>" or "<key>=<value>" of those that are wanted; empty for all.
+	// label is "<key>" or "<key>=<value>" of the wanted objects; empty for all objects.
 	label string
 
-	// name is that of the file, where the kind is not.
+	// name is the name of the file, if different from the kind.
 	name string
 }
 
@@ -36,7 +36,7 @@ func (k bundledKind) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: k.kind + "List"}
 }
 
-// file is a name for objects of the kind.
+// file returns the file name for objects of the kind.
 func (k bundledKind) file() string {
 	name := cmp.Or(k.name, strings.ToLower(k.kind))
 	if k.label == apis.LabelDependency {
@@ -45,7 +45,8 @@ func (k bundledKind) file() string {
 	return name + ".yaml"
 }
 
-// clean is an object of the kind without what is secret. A work that carries dependencies is cut in either file.
+// clean returns an object of the kind without secrets. Of a dependency work, only kinds and names of the manifests
+// stay, in each file.
 func (k bundledKind) clean(o *unstructured.Unstructured) map[string]any {
 	if _, ok := o.GetLabels()[apis.LabelDependency]; ok && k.kind == "ManifestWork" {
 		return bundle.Dependency(o.Object)
@@ -53,10 +54,10 @@ func (k bundledKind) clean(o *unstructured.Unstructured) map[string]any {
 	return bundle.Object(o.Object)
 }
 
-// ofTowline is on what deploy/ installs.
+// ofTowline is the label of all objects from deploy/.
 const ofTowline = "app.kubernetes.io/part-of=towline"
 
-// bundled are all kinds that are in a bundle.
+// bundled are all kinds in a bundle.
 var bundled = []bundledKind{
 	{"argoproj.io", "v1alpha1", "Application", "", ""},
 	{"argoproj.io", "v1alpha1", "ApplicationSet", "", ""},
@@ -80,7 +81,8 @@ var bundled = []bundledKind{
 	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", ofTowline, ""},
 }
 
-// running are the kinds of what runs in the namespaces of Towline. Elsewhere, tenants can make objects with the same labels.
+// running are the kinds of workloads in the namespaces of Towline. In other namespaces, tenants can create objects
+// with the same labels.
 var running = []bundledKind{
 	{"apps", "v1", "Deployment", "app.kubernetes.io/name=towline", "deployment"},
 	{"", "v1", "Pod", "app.kubernetes.io/name=towline", "pod"},
@@ -104,7 +106,8 @@ func (c *collector) ofTowlines(ctx context.Context) error {
 	return nil
 }
 
-// events adds those that Towline has recorded anywhere, and all of the namespaces that it runs in: of other tenants there are none.
+// events adds all events of Towline, and all events in the namespaces of Towline. Events of other tenants are left
+// out.
 func (c *collector) events(ctx context.Context) error {
 	if err := c.objects(ctx, bundledKind{"", "v1", "Event", "", "event"}, reporter); err != nil {
 		return err
@@ -122,7 +125,7 @@ func (c *collector) events(ctx context.Context) error {
 	return nil
 }
 
-// unrelated tells whether a workload is no pull controller, and not of Argo CD.
+// unrelated reports whether a workload belongs neither to a pull controller nor to Argo CD.
 func unrelated(w check.Workload) bool { return !w.OfTowline() && !w.OfArgoCD() && !w.OfPull() }
 
 // pods adds logs and metrics of Towline's Pods in a namespace.
@@ -150,14 +153,14 @@ func (c *collector) pods(ctx context.Context, namespace string) {
 }
 
 const (
-	// maxPods is how many Pods of a namespace the bundle reads logs and metrics of.
+	// maxPods is the maximum number of Pods in a namespace for logs and metrics.
 	maxPods = 20
 
-	// maxText is how many bytes of one log, or of the metrics of one Pod, the bundle reads.
+	// maxText is the maximum size of a log, or of a Pod's metrics, in bytes.
 	maxText = 16 << 20
 )
 
-// text adds what the API server gives for a path, up to maxText bytes.
+// text adds the API server's response for a path, up to maxText bytes.
 func (c *collector) text(ctx context.Context, file, path string, params map[string]string) {
 	request := c.discovery.RESTClient().Get().AbsPath(path)
 	for key, value := range params {
@@ -175,7 +178,7 @@ func (c *collector) text(ctx context.Context, file, path string, params map[stri
 	c.archive.Add(file, []byte(bundle.Text(string(data))))
 }
 
-// firstBytes reads a stream up to one byte more than maxText.
+// firstBytes reads a stream up to maxText bytes plus one.
 func firstBytes(stream io.ReadCloser, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

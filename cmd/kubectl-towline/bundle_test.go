@@ -21,10 +21,10 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// planted is a secret that is in many places.
+// planted is a secret in many places.
 const planted = "pl4ntedS3cret"
 
-// unpacked are the files of a bundle.
+// unpacked returns the files of a bundle.
 func unpacked(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := os.Open(file)
@@ -54,7 +54,7 @@ func unpacked(t *testing.T, file string) map[string]string {
 	}
 }
 
-// anything is an object from YAML.
+// anything returns an object from YAML.
 func anything(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -64,7 +64,7 @@ func anything(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// TestBundle: known secrets in every place that is read are not in the archive, nor is anything of Secrets.
+// TestBundle checks that the archive has no known secret from any place, and nothing of Secrets.
 func TestBundle(t *testing.T) {
 	space(t, "bundle")
 	space(t, "bundle-tenant")
@@ -193,7 +193,7 @@ spec: {sourceRepos: ["https://u:SECRET@git.example.com/*"], description: "passwo
 	}
 }
 
-// TestBundleWithoutRights: what may not be read is noted.
+// TestBundleWithoutRights checks that refused reads are noted.
 func TestBundleWithoutRights(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "b.tar.gz")
 	s := as(t, "stranger", "", "bundle", "-f", file, "--limit", "1")

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// checkOptions are those of `kubectl towline check`.
+// checkOptions are the options of `kubectl towline check`.
 type checkOptions struct {
 	*options
 
@@ -55,7 +55,7 @@ func (o *checkOptions) run(ctx context.Context) error {
 	return o.conclude(lines)
 }
 
-// conclude shows lines, and gives what they amount to.
+// conclude prints the lines, and returns the overall result.
 func (o *options) conclude(lines []check.Line) error {
 	if err := o.printLines(lines); err != nil {
 		return err
@@ -63,10 +63,10 @@ func (o *options) conclude(lines []check.Line) error {
 	if v := check.Verdict(lines); v == why.Blocked || v == why.Unknown {
 		return found(v)
 	}
-	return nil // what works with less is good enough
+	return nil // a hub with limited features is good enough
 }
 
-// lines are what the checks found.
+// lines returns the results of the checks.
 func (o *checkOptions) lines(ctx context.Context) ([]check.Line, error) {
 	if o.takeover {
 		return o.takeoverLines(ctx)
@@ -94,7 +94,7 @@ func (o *checkOptions) lines(ctx context.Context) ([]check.Line, error) {
 	return check.Installation(r.facts), nil
 }
 
-// checked is the connection to what is checked.
+// checked returns the connection to the checked cluster.
 func (o *checkOptions) checked() (*rest.Config, error) {
 	flags := o.config
 	if o.clusterKubeconfig != "" {
@@ -132,7 +132,7 @@ func (o *options) printLines(lines []check.Line) error {
 	return p.err
 }
 
-// checkVerdicts are how a check ends, in words.
+// checkVerdicts are the final sentences of a check.
 var checkVerdicts = map[why.State]string{
 	why.OK: "All is well.", why.Waiting: "It works, with what … says less.", why.Blocked: "Some things are wrong: ✗.",
 	why.Unknown: fmt.Sprintf("What may be read shows nothing wrong, and %s could not be read.", glyphs[why.Unknown]),

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// acm reads what the profile acm relies on. What may not be read is not checked.
+// acm reads the requirements of the profile acm. Refused reads are not checked.
 func (r *factReader) acm(ctx context.Context) error {
 	if !r.facts.IsACM() {
 		return nil
@@ -25,7 +25,7 @@ func (r *factReader) acm(ctx context.Context) error {
 	return all(ctx, r.withCredentials, r.generators, r.deprecated)
 }
 
-// withCredentials reads which GitOpsClusters of Advanced Cluster Management put credentials into cluster Secrets.
+// withCredentials finds the GitOpsClusters of Advanced Cluster Management that put credentials into cluster Secrets.
 func (r *factReader) withCredentials(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: apis.Group, Version: "v1beta1", Kind: "GitOpsClusterList"})
@@ -42,7 +42,7 @@ func (r *factReader) withCredentials(ctx context.Context) error {
 	}))
 }
 
-// generators reads which ApplicationSets name a ConfigMap for their generator that no ApplicationSet controller finds.
+// generators finds ApplicationSets with a generator ConfigMap that no ApplicationSet controller can read.
 func (r *factReader) generators(ctx context.Context) error {
 	there := map[string]bool{}
 	list := &unstructured.UnstructuredList{}
@@ -72,13 +72,13 @@ func (r *factReader) generators(ctx context.Context) error {
 	return err
 }
 
-// found notes whether a ConfigMap is in a namespace of an ApplicationSet controller.
+// found notes whether the ConfigMap exists in a namespace of an ApplicationSet controller.
 func (r *factReader) found(ctx context.Context, name string, there map[string]bool) error {
 	if _, known := there[name]; known {
 		return nil
 	}
 	namespaces := r.facts.SetNamespaces()
-	there[name] = len(namespaces) == 0 // nobody reads the ConfigMap
+	there[name] = len(namespaces) == 0 // no ApplicationSet controller reads the ConfigMap
 	for _, ns := range namespaces {
 		m, err := reading.Get(ctx, r, types.NamespacedName{Namespace: ns, Name: name}, &corev1.ConfigMap{})
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 )
 
-// TestCheckACM reads a hub of Advanced Cluster Management: the ConfigMap of a generator that is not there, GitOpsClusters that put
-// credentials into Secrets, and no deprecated CRD.
+// TestCheckACM checks a hub of Advanced Cluster Management: a missing ConfigMap of a generator, GitOpsClusters that
+// put credentials into Secrets, and no deprecated CRD.
 func TestCheckACM(t *testing.T) {
 	space(t, "acm-gitops")
 	const placement = `"placementRef": {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "all"}`

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// clusterManager makes the ClusterManager of Open Cluster Management's operator, with the feature gate NilExecutorValidating.
+// clusterManager creates the ClusterManager of Open Cluster Management's operator, with the feature gate
+// NilExecutorValidating.
 func clusterManager(t *testing.T) {
 	t.Helper()
 	const group = "operator.open-cluster-management.io"
@@ -46,7 +47,8 @@ func clusterManager(t *testing.T) {
 	create(t, manager)
 }
 
-// TestCheckNilExecutor: on a hub that restricts works without an executor, the check asks whether Towline's account may create them.
+// TestCheckNilExecutor checks a hub that restricts works without an executor. The check tests the right of Towline's
+// account to create them.
 func TestCheckNilExecutor(t *testing.T) {
 	clusterManager(t)
 	space(t, "gated")

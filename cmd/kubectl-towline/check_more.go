@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 )
 
-// addOnGroup is Open Cluster Management's group of add-ons.
+// addOnGroup is the API group of Open Cluster Management's add-ons.
 var addOnGroup = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
 
-// addOns reads which add-ons the clusters have.
+// addOns reads the add-ons of the clusters.
 func (r *factReader) addOns(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(addOnGroup.WithKind("ManagedClusterAddOnList"))
@@ -37,7 +37,7 @@ func (r *factReader) addOns(ctx context.Context) error {
 	}))
 }
 
-// available tells whether an object has the condition Available.
+// available reports whether the condition Available of an object is True.
 func available(obj *unstructured.Unstructured) bool {
 	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, item := range list {
@@ -70,7 +70,7 @@ func (r *factReader) argoAddOn(ctx context.Context) error {
 	return err
 }
 
-// unlabelled reads which Applications ask for a cluster without the pull label.
+// unlabelled finds Applications with a cluster but without the pull label.
 func (r *factReader) unlabelled(ctx context.Context) error {
 	out := []string{}
 	err := eachMetadata(ctx, r, applicationKind, func(m *metav1.PartialObjectMetadata) {
@@ -88,7 +88,8 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 	return nil
 }
 
-// manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be read.
+// manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be
+// read.
 func (r *factReader) manifests(ctx context.Context, name string) ([]any, error) {
 	t := &unstructured.Unstructured{}
 	t.SetGroupVersionKind(addOnGroup.WithKind("AddOnTemplate"))
@@ -99,7 +100,7 @@ func (r *factReader) manifests(ctx context.Context, name string) ([]any, error) 
 	return manifests, err
 }
 
-// mayInstall asks what the user may do.
+// mayInstall reads the rights of the user.
 func (r *factReader) mayInstall(ctx context.Context) error {
 	r.facts.Rights = map[check.Right]bool{}
 	for _, right := range check.ToInstall {
@@ -116,7 +117,7 @@ func attributes(r check.Right) *authorizationv1.ResourceAttributes {
 	return &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name}
 }
 
-// executors reads whether Towline may create works without an executor, if the hub restricts who may.
+// executors reads whether Towline may create works without an executor, if the hub restricts the right.
 func (r *factReader) executors(ctx context.Context, accounts []types.NamespacedName) error {
 	managers := &unstructured.UnstructuredList{}
 	managers.SetGroupVersionKind(schema.GroupVersionKind{Group: "operator.open-cluster-management.io", Version: "v1", Kind: "ClusterManagerList"})
@@ -142,7 +143,7 @@ func (r *factReader) executors(ctx context.Context, accounts []types.NamespacedN
 	return nil
 }
 
-// may asks whether another user may do something.
+// may reports whether a different user has a right.
 func (r *factReader) may(ctx context.Context, user string, right check.Right) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, Groups: serviceAccountGroups(user), ResourceAttributes: attributes(right),
@@ -151,7 +152,7 @@ func (r *factReader) may(ctx context.Context, user string, right check.Right) (b
 	return review.Status.Allowed, err
 }
 
-// cluster reads what there is to know of a managed cluster.
+// cluster reads the facts about a managed cluster.
 func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) error {
 	if err := all(ctx, r.served, r.workloads); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) e
 	return nil
 }
 
-// serviceAccountGroups are the groups of a ServiceAccount; none for another user.
+// serviceAccountGroups returns the groups of a ServiceAccount; none for other users.
 func serviceAccountGroups(user string) []string {
 	account, is := strings.CutPrefix(user, "system:serviceaccount:")
 	if !is {

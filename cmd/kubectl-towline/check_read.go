@@ -36,7 +36,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// factReader reads what checks look at.
+// factReader reads the facts for checks.
 type factReader struct {
 	client.Client
 
@@ -56,7 +56,7 @@ func newFactReader(config *rest.Config) (*factReader, error) {
 	return &factReader{Client: c, discovery: d, facts: &check.Facts{Now: time.Now(), Unread: map[string]bool{}, Served: map[string]bool{}}}, err
 }
 
-// connectAll is a client that asks the API server which kinds it has.
+// connectAll returns a client that asks the API server for the available kinds.
 func connectAll(config *rest.Config) (client.Client, error) {
 	scheme, err := reading.Scheme()
 	if err != nil {
@@ -72,7 +72,7 @@ func connectAll(config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// take notes what may not be read. What is not there is no failure.
+// take notes a refused read. A missing object is no failure.
 func (r *factReader) take(kind string, err error) error {
 	switch {
 	case apierrors.IsForbidden(err):
@@ -84,7 +84,7 @@ func (r *factReader) take(kind string, err error) error {
 	return nil
 }
 
-// all makes each read, until one fails.
+// all calls the reads in order, until a read fails.
 func all(ctx context.Context, reads ...func(context.Context) error) error {
 	for _, read := range reads {
 		if err := read(ctx); err != nil {
@@ -94,7 +94,7 @@ func all(ctx context.Context, reads ...func(context.Context) error) error {
 	return nil
 }
 
-// hub reads what there is to know of a hub.
+// hub reads the facts about a hub.
 func (r *factReader) hub(ctx context.Context, t *towline) error {
 	if err := r.take(check.Deployments, t.read(ctx, r)); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 		r.argoAddOn, r.unlabelled, r.acm, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }
 
-// served reads the version of the API server, and what it serves.
+// served reads the version and the resources of the API server.
 func (r *factReader) served(_ context.Context) error {
 	v, err := r.discovery.ServerVersion()
 	if err != nil {
@@ -161,7 +161,7 @@ func (r *factReader) workloads(ctx context.Context) error {
 	return nil
 }
 
-// schemas reads which of the fields that are looked for CRDs have.
+// schemas reads whether the CRDs have the fields in check.Schemas.
 func (r *factReader) schemas(ctx context.Context) error {
 	r.facts.Fields = map[string]bool{}
 	read := map[string]*unstructured.Unstructured{}
@@ -208,12 +208,12 @@ func (r *factReader) leases(ctx context.Context) error {
 			r.facts.Lease = l
 		}
 	}
-	if err != nil && r.facts.Lease == nil { // a Lease of one namespace is enough
+	if err != nil && r.facts.Lease == nil { // the Lease of a single namespace is enough
 		return r.take(check.Leases, err)
 	}
 	r.facts.OlderLease, err = r.lease(ctx, clusterimport.OlderLease)
 	if apierrors.IsForbidden(err) {
-		return nil // the Deployments tell as well
+		return nil // the Deployments give the same information
 	}
 	return err
 }
@@ -233,7 +233,7 @@ func (r *factReader) lease(ctx context.Context, key types.NamespacedName) (*chec
 	return out, nil
 }
 
-// older reads whether the older controllers' own switch is off.
+// older reads whether the older controllers are switched off in their own configuration.
 func (r *factReader) older(ctx context.Context) error {
 	for _, w := range r.facts.Workloads {
 		if !strings.HasPrefix(w.Name, "multicluster-integrations") {
@@ -267,11 +267,11 @@ func (r *factReader) policies(ctx context.Context) error {
 	return nil
 }
 
-// services reads by what Argo CD's Redis is found.
+// services reads the objects with the address of Argo CD's Redis.
 func (r *factReader) services(ctx context.Context) error {
 	params, list := &corev1.ConfigMap{}, &corev1.ServiceList{}
 	var err error
-	if r.facts.Redis == "" { // no flag says where it is
+	if r.facts.Redis == "" { // no flag sets the address
 		err = r.Get(ctx, client.ObjectKey{Namespace: r.facts.Namespace, Name: argoredis.Params}, params)
 	}
 	if client.IgnoreNotFound(err) == nil {
@@ -290,8 +290,8 @@ func (r *factReader) services(ctx context.Context) error {
 	return nil
 }
 
-// refused reads the errors of work agents that could not apply an Application. The conditions of Applications only select the works to
-// read: a tenant can write such a condition too.
+// refused reads the errors of work agents that could not apply an Application. The conditions of Applications only
+// select the works to read: a tenant can write such a condition too.
 func (r *factReader) refused(ctx context.Context) error {
 	told := map[string]*argocd.Application{}
 	err := applications(ctx, r, func(app *argocd.Application) {
@@ -316,7 +316,7 @@ func (r *factReader) refused(ctx context.Context) error {
 	return nil
 }
 
-// refusal is the work agent's word that it could not apply an Application; empty where it does not say so.
+// refusal returns the work agent's error for an Application; empty for none.
 func (r *factReader) refusal(ctx context.Context, app *argocd.Application) (string, error) {
 	w := &workv1.ManifestWork{}
 	if err := r.Get(ctx, work.Key(app), w); err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// takeoverLines tell what Towline would do with each Application, by its own decision.
+// takeoverLines returns Towline's decision for each Application.
 func (o *checkOptions) takeoverLines(ctx context.Context) ([]check.Line, error) {
-	o.qps = -1 // it asks some five times for each Application
+	o.qps = -1 // no client limit: each Application needs some five requests
 	h, err := o.connect()
 	if err != nil {
 		return nil, err
@@ -32,14 +32,14 @@ func (o *checkOptions) takeoverLines(ctx context.Context) ([]check.Line, error) 
 	return takeover(ctx, h, &o.towline)
 }
 
-// takeover tells it by what a client may read.
+// takeover returns Towline's decision for each Application, from the objects that the client may read.
 func takeover(ctx context.Context, c client.Client, t *towline) ([]check.Line, error) {
 	once := &remembering{Client: c, known: map[string]runtime.Object{}, refused: map[string]error{}}
 	explainer, err := t.explainer(once)
 	if err != nil {
 		return nil, err
 	}
-	var apps []*argocd.Application // without more than a decision begins with: it reads each one
+	var apps []*argocd.Application // only metadata: the decision reads each Application itself
 	known := map[types.NamespacedName]bool{}
 	err = eachMetadata(ctx, c, applicationKind, func(m *metav1.PartialObjectMetadata) {
 		app := &argocd.Application{ObjectMeta: m.ObjectMeta}
@@ -66,12 +66,12 @@ func takeover(ctx context.Context, c client.Client, t *towline) ([]check.Line, e
 	return check.Takeover(fates, lost), nil
 }
 
-// fateOf is what Towline would do with an Application. A decision that could not be made leaves those about others as they are.
+// fateOf returns Towline's decision for an Application. A failed decision does not affect the other Applications.
 func fateOf(ctx context.Context, explainer *propagation.Explainer, once *remembering, app *argocd.Application) check.Fate {
 	f := check.Fate{Application: app.Namespace + "/" + app.Name}
 	once.refusal = nil
 	facts, plan, err := explainer.Explain(ctx, app)
-	if err = cmp.Or(err, once.refusal); err != nil { // a rule may do without what it may not read, and its word is worth nothing then
+	if err = cmp.Or(err, once.refusal); err != nil { // a rule may ignore a refused read, and then the decision is not reliable
 		f.Unread = err.Error()
 		return f
 	}
@@ -79,7 +79,7 @@ func fateOf(ctx context.Context, explainer *propagation.Explainer, once *remembe
 	return f
 }
 
-// withoutApplication are the works that say they are of an Application which the hub does not have.
+// withoutApplication returns the works of Applications missing on the hub.
 func withoutApplication(ctx context.Context, c client.Reader, known map[types.NamespacedName]bool) ([]string, error) {
 	var out []string
 	return out, eachMetadata(ctx, c, workKind, func(w *metav1.PartialObjectMetadata) {
@@ -90,14 +90,14 @@ func withoutApplication(ctx context.Context, c client.Reader, known map[types.Na
 	})
 }
 
-// remembering reads each thing once: decisions about many Applications need the same.
+// remembering is a client that reads each object only once. Decisions about many Applications need the same objects.
 type remembering struct {
 	client.Client
 
 	known   map[string]runtime.Object
 	refused map[string]error
 
-	// refusal is the first read that was refused since somebody took it off.
+	// refusal is the first refused read since the caller cleared the field.
 	refusal error
 }
 
@@ -117,7 +117,7 @@ func (r *remembering) List(ctx context.Context, list client.ObjectList, opts ...
 	return r.once(asked, list, func() error { return r.Client.List(ctx, list, opts...) })
 }
 
-// once reads what is not known yet.
+// once reads the object, unless the object is known already.
 func (r *remembering) once(asked string, into runtime.Object, read func() error) error {
 	if known, ok := r.known[asked]; ok {
 		reflect.ValueOf(into).Elem().Set(reflect.ValueOf(known.DeepCopyObject()).Elem())

@@ -35,7 +35,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// deploy makes a Deployment that has one ready Pod.
+// deploy creates a Deployment with a ready Pod.
 func deploy(t *testing.T, namespace, name, image string, labels map[string]string, edits ...func(*corev1.Container)) *appsv1.Deployment {
 	t.Helper()
 	pod := map[string]string{"pod": name}
@@ -57,7 +57,8 @@ func deploy(t *testing.T, namespace, name, image string, labels map[string]strin
 	return d
 }
 
-// argoAddOn gives a cluster Open Cluster Management's add-on argocd, with its pull controller on the hub.
+// argoAddOn gives a cluster Open Cluster Management's add-on argocd, with the pull controller of the add-on on the
+// hub.
 func argoAddOn(t *testing.T, cluster string) {
 	t.Helper()
 	deploy(t, "check-argocd", "argocd-pull-integration", "x", nil)
@@ -76,17 +77,17 @@ func argoAddOn(t *testing.T, cluster string) {
 	}
 }
 
-// kubernetesVersion is another with each API server.
+// kubernetesVersion matches the version of the API server, which varies.
 var kubernetesVersion = regexp.MustCompile(`v1\.\d+\.\d+\S*`)
 
-// checks runs a check, and gives what it prints.
+// checks runs a check, and returns the output.
 func checks(t *testing.T, user string, args ...string) (string, int) {
 	t.Helper()
 	s := as(t, user, "", append([]string{"check"}, args...)...)
 	return kubernetesVersion.ReplaceAllString(s.out+s.errOut, "v1.x"), s.code
 }
 
-// TestCheck: on a hub without anything but CRDs, with all that there should be, and by somebody without rights.
+// TestCheck checks an empty hub with only CRDs, a complete hub, and a user without rights.
 func TestCheck(t *testing.T) {
 	var all strings.Builder
 	say := func(title, user string, args ...string) int {
@@ -131,7 +132,7 @@ func TestCheck(t *testing.T) {
 	golden.Equal(t, "check.golden", []byte(all.String()))
 }
 
-// TestCheckTakeover: what Towline would do is its own decision.
+// TestCheckTakeover checks that the prediction is Towline's own decision.
 func TestCheckTakeover(t *testing.T) {
 	for _, name := range []string{"takeover", "takeover-c1"} {
 		space(t, name)
@@ -159,7 +160,7 @@ func TestCheckTakeover(t *testing.T) {
 	}
 }
 
-// TestCheckCluster: a managed cluster looked at from its own side.
+// TestCheckCluster checks a managed cluster with a kubeconfig of the cluster.
 func TestCheckCluster(t *testing.T) {
 	u, err := env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
 	if err != nil {
@@ -188,7 +189,7 @@ func TestCheckCluster(t *testing.T) {
 	golden.Equal(t, "check-cluster.golden", []byte(all.String()))
 }
 
-// TestCheckUnread: a check that could not look at everything does not say that all works.
+// TestCheckUnread checks that a check with refused reads does not claim that all works.
 func TestCheckUnread(t *testing.T) {
 	var out, errOut bytes.Buffer
 	o := newOptions(genericiooptions.IOStreams{Out: &out, ErrOut: &errOut})
@@ -198,7 +199,7 @@ func TestCheckUnread(t *testing.T) {
 	}
 }
 
-// counting counts what is read.
+// counting counts the reads.
 type counting struct {
 	client.Client
 
@@ -215,7 +216,7 @@ func (c *counting) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return c.Client.List(ctx, list, opts...)
 }
 
-// TestTakeoverReads: decisions about many Applications read once what they have in common.
+// TestTakeoverReads checks that decisions about many Applications read shared objects once.
 func TestTakeoverReads(t *testing.T) {
 	for _, name := range []string{"many", "many-c1"} {
 		space(t, name)
@@ -236,7 +237,7 @@ func TestTakeoverReads(t *testing.T) {
 	}
 }
 
-// TestTakeoverWithFewRights: what may not be read of one Application leaves the decisions about the others as they are.
+// TestTakeoverWithFewRights checks that a refused read for an Application does not affect the other Applications.
 func TestTakeoverWithFewRights(t *testing.T) {
 	for _, name := range []string{"few", "few-c1", "few-c2"} {
 		space(t, name)
@@ -287,7 +288,7 @@ func (c *refusingLists) List(ctx context.Context, list client.ObjectList, opts .
 	return c.Client.List(ctx, list, opts...)
 }
 
-// refusing refuses to read anything of a namespace.
+// refusing refuses all reads in a namespace.
 type refusing struct {
 	client.Client
 
@@ -301,7 +302,8 @@ func (c *refusing) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 	return c.Client.Get(ctx, key, obj, opts...)
 }
 
-// TestLeaseIsFound: a Lease that may be read counts, be another namespace before or after it refused.
+// TestLeaseIsFound checks that a readable Lease counts, even if the reads in other namespaces are refused before or
+// after.
 func TestLeaseIsFound(t *testing.T) {
 	space(t, "lease-m")
 	create(t, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "lease-m", Name: "towline-controller"}})

@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// leaseName is that of the Lease that a cluster's registration agent renews, in the cluster's namespace (Open Cluster Management 1).
+	// leaseName is the Lease that a cluster's registration agent renews, in the cluster's namespace (Open Cluster
+	// Management 1).
 	leaseName = "managed-cluster-lease"
 
-	// addonLabel is on the ManifestWorks of an add-on, with its name (Open Cluster Management 1).
+	// addonLabel is the label of an add-on's ManifestWorks, with the name of the add-on (Open Cluster Management 1).
 	addonLabel = "open-cluster-management.io/addon-name"
 
 	// agentAddon is the name of Towline's add-on.
@@ -78,7 +79,7 @@ func (s *scope) clusters(ctx context.Context, args []string) error {
 	return s.show(h, found, clusterNames(found), func() *table { return s.clusterTable(found) })
 }
 
-// cluster shows one cluster and its Applications.
+// cluster shows a cluster and the Applications on the cluster.
 func (s *scope) cluster(h *hub, name string, list []view.Row, facts *view.ClusterFacts) error {
 	list = slices.DeleteFunc(list, func(r view.Row) bool { return r.Cluster != name })
 	all := view.ClustersOf(list, facts)
@@ -114,7 +115,7 @@ func (s *scope) cluster(h *hub, name string, list []view.Row, facts *view.Cluste
 	return s.printUnread(h)
 }
 
-// clusterFacts reads what is known of clusters beside their Applications: of one, or of all.
+// clusterFacts reads the facts about clusters, without Applications: for a single cluster, or for all.
 func (h *hub) clusterFacts(ctx context.Context, only []string) (*view.ClusterFacts, error) {
 	f := &view.ClusterFacts{Heard: map[string]time.Time{}, Agents: map[string]string{}}
 	var named, inside []client.ListOption
@@ -153,7 +154,7 @@ func (h *hub) clusterFacts(ctx context.Context, only []string) (*view.ClusterFac
 	return f, nil
 }
 
-// agentVersion is the tag or digest of the image of Towline's agent, as the add-on's ManifestWork has it; empty for none.
+// agentVersion returns the tag or digest of the agent's image in the add-on's ManifestWork; empty for none.
 func agentVersion(w *workv1.ManifestWork) string {
 	for _, m := range w.Spec.Workload.Manifests {
 		d := &appsv1.Deployment{}

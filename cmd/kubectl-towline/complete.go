@@ -15,17 +15,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds whose names are completed, beside those of Argo CD.
+// Kinds for the completion of names, besides the kinds of Argo CD.
 var (
 	workKind      = schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWork")
 	clusterKind   = schema.GroupVersion(clusterv1.GroupVersion).WithKind("ManagedCluster")
 	namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 )
 
-// completionTime is how long a shell is kept waiting: the names of one page are enough.
+// completionTime is the time limit for a completion in the shell. A single page of names is enough.
 const completionTime = "3s"
 
-// complete completes arguments with the names of objects of these kinds.
+// complete completes arguments with the names of objects of the kinds.
 func (o *options) complete(kinds ...schema.GroupVersionKind) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var out []cobra.Completion
@@ -40,7 +40,7 @@ func (o *options) complete(kinds ...schema.GroupVersionKind) cobra.CompletionFun
 	}
 }
 
-// one completes the first argument alone.
+// one completes only the first argument.
 func one(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -53,11 +53,11 @@ func one(complete cobra.CompletionFunc) cobra.CompletionFunc {
 // completeFlag completes the value of a flag with names.
 func (o *options) completeFlag(cmd *cobra.Command, flag string, kind schema.GroupVersionKind) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, o.complete(kind)); err != nil {
-		panic(err) // the flag is not there
+		panic(err) // the flag does not exist
 	}
 }
 
-// names are those of a page of objects; none where they cannot be read, as there is nowhere to say so.
+// names returns the names on a page of objects; none after an error, because a completion cannot show errors.
 func (o *options) names(cmd *cobra.Command, kind schema.GroupVersionKind) []string {
 	timeout := cmp.Or(*o.config.Timeout, "0")
 	if d, err := time.ParseDuration(timeout); err != nil || d == 0 {
@@ -86,7 +86,7 @@ func (o *options) names(cmd *cobra.Command, kind schema.GroupVersionKind) []stri
 	return out
 }
 
-// oneName wants a command to be given one name, and says of what.
+// oneName requires exactly one argument. what describes the argument in the error.
 func oneName(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {

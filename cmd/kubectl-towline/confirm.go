@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// confirm asks the person at the terminal. Ctrl-C ends the wait for an answer, which goes on unheard until the program ends.
+// confirm asks the user at the terminal. Ctrl-C ends the wait. The reader goes on in the background until the program
+// ends.
 func (o *options) confirm(ctx context.Context, what string) error {
 	fmt.Fprintf(o.ErrOut, "%s. Go on? [y/N] ", plain(what))
 	if o.answers == nil {
@@ -16,7 +17,7 @@ func (o *options) confirm(ctx context.Context, what string) error {
 	}
 	answered := make(chan string, 1)
 	go func() {
-		line, _ := o.answers.ReadString('\n') // what ends without an answer has not been agreed to
+		line, _ := o.answers.ReadString('\n') // an input without a full line is no agreement
 		answered <- line
 	}()
 	select {

@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestAnswersInAPipe: each prompt gets its own line of what comes at once.
+// TestAnswersInAPipe checks that each prompt reads its own line from a pipe.
 func TestAnswersInAPipe(t *testing.T) {
 	space(t, "piped")
 	one := app(t, fixture.Application("one").Namespace("piped").Cluster("c1"))
@@ -27,12 +27,12 @@ func TestAnswersInAPipe(t *testing.T) {
 	}
 }
 
-// TestInterruptedPrompt: Ctrl-C at a prompt ends the command, and nothing is asked or written after it.
+// TestInterruptedPrompt checks that Ctrl-C at a prompt ends the command, without another prompt or write.
 func TestInterruptedPrompt(t *testing.T) {
 	space(t, "interrupted")
 	one := app(t, fixture.Application("one").Namespace("interrupted").Cluster("c1"))
 	two := app(t, fixture.Application("two").Namespace("interrupted").Cluster("c1"))
-	in, typed := io.Pipe() // nobody types anything
+	in, typed := io.Pipe() // no answer comes
 	defer typed.Close()
 	out := &soFar{}
 	cmd := newCommand(genericiooptions.IOStreams{In: in, Out: out, ErrOut: out})
@@ -54,7 +54,7 @@ func TestInterruptedPrompt(t *testing.T) {
 	}
 }
 
-// TestMoveAsks: a move is asked about where it destroys something, and only there.
+// TestMoveAsks checks that a move asks for confirmation only if the move destroys objects.
 func TestMoveAsks(t *testing.T) {
 	space(t, "moves")
 	accepted(t, "moves-c2")
@@ -79,7 +79,8 @@ func TestMoveAsks(t *testing.T) {
 	}
 }
 
-// TestWaitsSideBySide: one Application that is slow keeps no other from being asked for, and the outcomes are in the order of the names.
+// TestWaitsSideBySide checks that a slow Application does not delay the requests for others. The outcomes are in the
+// order of the names.
 func TestWaitsSideBySide(t *testing.T) {
 	space(t, "beside")
 	g := NewWithT(t)
@@ -100,7 +101,7 @@ func TestWaitsSideBySide(t *testing.T) {
 	}
 }
 
-// TestPauseOfNoCluster: the namespace of no cluster is not paused, and one that was can be resumed.
+// TestPauseOfNoCluster checks that the namespace of a missing cluster cannot be paused, but can be resumed.
 func TestPauseOfNoCluster(t *testing.T) {
 	space(t, "no-cluster")
 	s := as(t, "", "", "pause", "--cluster", "no-cluster")

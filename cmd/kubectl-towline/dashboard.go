@@ -13,7 +13,7 @@ import (
 	uihub "github.com/towline-io/towline/pkg/ui/hub"
 )
 
-// dashboardOptions are those of `kubectl towline dashboard`.
+// dashboardOptions are the options of `kubectl towline dashboard`.
 type dashboardOptions struct {
 	*options
 

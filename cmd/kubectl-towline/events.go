@@ -19,10 +19,10 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// reporter is by what name Towline's controllers record events.
+// reporter selects the events of Towline's controllers.
 var reporter = client.MatchingFields{"reportingComponent": "towline"}
 
-// eventsOptions are those of `kubectl towline events`.
+// eventsOptions are the options of `kubectl towline events`.
 type eventsOptions struct {
 	scope
 
@@ -47,13 +47,14 @@ func newEventsCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-// saidEvent is an event as it is shown.
+// saidEvent is an event in the form of the output.
 type saidEvent struct {
-	// Time is when it was said last, and Count how often.
+	// Time is the time of the last occurrence. Count is the number of occurrences.
 	Time  time.Time `json:"time"`
 	Count int32     `json:"count"`
 
-	// Type is Normal or Warning, Reason and Message what was said, and Object of what.
+	// Type is Normal or Warning. Reason and Message are the text. Kind, Namespace and Name identify the object of the
+	// event.
 	Type      string `json:"type"`
 	Reason    string `json:"reason"`
 	Message   string `json:"message"`
@@ -61,7 +62,7 @@ type saidEvent struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 
-	// id and version are those of the event itself.
+	// id and version are the UID and resourceVersion of the event.
 	id      types.UID
 	version string
 }
@@ -98,7 +99,7 @@ func (e *eventsOptions) run(ctx context.Context, args []string) error {
 	return e.follow(ctx, h, namespace, version, newSeen(list), keep)
 }
 
-// about tells which events are about an Application, or about an ApplicationSet's Applications and report.
+// about returns a filter for the events of an Application, or of an ApplicationSet's Applications and report.
 func (h *hub) about(ctx context.Context, namespace, arg string) (func(*saidEvent) bool, error) {
 	kind, key, err := h.named(ctx, namespace, arg)
 	if err != nil {
@@ -116,7 +117,7 @@ func (h *hub) about(ctx context.Context, namespace, arg string) (func(*saidEvent
 	}, err
 }
 
-// namesOfSet are the names of an ApplicationSet's Applications.
+// namesOfSet returns the names of an ApplicationSet's Applications.
 func (h *hub) namesOfSet(ctx context.Context, set types.NamespacedName) (map[string]bool, error) {
 	out := map[string]bool{}
 	return out, eachMetadata(ctx, h, applicationKind, func(m *metav1.PartialObjectMetadata) {
@@ -126,7 +127,7 @@ func (h *hub) namesOfSet(ctx context.Context, set types.NamespacedName) (map[str
 	}, client.InNamespace(set.Namespace))
 }
 
-// events are those that Towline has recorded, the latest last, and from which version on there are others.
+// events returns the events of Towline, the latest last, and the resource version for a following watch.
 func (h *hub) events(ctx context.Context, namespace string, keep func(*saidEvent) bool) ([]saidEvent, string, error) {
 	out, version := []saidEvent{}, ""
 	err := pages(ctx, h, &corev1.EventList{}, pageSize, func(page *corev1.EventList) error {
@@ -142,7 +143,7 @@ func (h *hub) events(ctx context.Context, namespace string, keep func(*saidEvent
 	return out, version, err
 }
 
-// saidOf is an event, of the older API or of the newer one, which has a series in place of a count.
+// saidOf converts an event of either API. An event of the newer API has a series instead of a count.
 func saidOf(e *corev1.Event) saidEvent {
 	s := saidEvent{
 		Time: e.LastTimestamp.Time, Count: max(e.Count, 1), Type: e.Type, Reason: e.Reason, Message: e.Message,

@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// seen are the versions of the events that were shown already.
+// seen has the versions of all printed events.
 type seen map[types.UID]string
 
-// newSeen are those of a list.
+// newSeen returns the versions of the events in a list.
 func newSeen(list []saidEvent) seen {
 	out := seen{}
 	for i := range list {
@@ -26,15 +26,15 @@ func newSeen(list []saidEvent) seen {
 	return out
 }
 
-// fresh tells whether an event was not shown yet, and notes that it is.
+// fresh reports whether an event is new, and marks it as printed.
 func (s seen) fresh(e *saidEvent) bool {
 	version, known := s[e.id]
 	s[e.id] = e.version
 	return !known || version != e.version
 }
 
-// follow appends events as they come, until the user has seen enough. Where the hub has forgotten the version to go on from, as after
-// a long break, it lists anew, and goes on with what was not shown yet.
+// follow prints new events until the user interrupts. If the hub has forgotten the resource version, for example
+// after a long break, follow lists the events again, and prints the new events.
 func (e *eventsOptions) follow(ctx context.Context, h *hub, namespace, version string, before seen, keep func(*saidEvent) bool) error {
 	for {
 		err := e.watched(ctx, h, namespace, version, func(s *saidEvent) error { return e.append(s, before, keep) })
@@ -50,14 +50,14 @@ func (e *eventsOptions) follow(ctx context.Context, h *hub, namespace, version s
 				return err
 			}
 		}
-		before = newSeen(list) // what the hub does not have any more comes no more
+		before = newSeen(list) // forget events that the hub has deleted
 	}
 }
 
-// expired tells whether the hub has forgotten the version that a watch was to go on from.
+// expired reports whether the hub has forgotten the resource version of a watch.
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// append prints an event, unless it was shown already.
+// append prints a new event. It skips printed events.
 func (e *eventsOptions) append(s *saidEvent, before seen, keep func(*saidEvent) bool) error {
 	if !keep(s) || !before.fresh(s) {
 		return nil
@@ -67,7 +67,7 @@ func (e *eventsOptions) append(s *saidEvent, before seen, keep func(*saidEvent) 
 	return p.err
 }
 
-// watched hands each event after a version to take, until the watch ends.
+// watched calls take for each event after a version, until the watch ends.
 func (e *eventsOptions) watched(ctx context.Context, h *hub, namespace, version string, take func(*saidEvent) error) error {
 	events, err := watchtools.NewRetryWatcherWithContext(ctx, version, &eventWatcher{h: h, namespace: namespace})
 	if err != nil {
@@ -89,7 +89,7 @@ func (e *eventsOptions) watched(ctx context.Context, h *hub, namespace, version 
 	}
 }
 
-// came hands an event of a watch to take.
+// came calls take with an event of a watch.
 func came(got watch.Event, take func(*saidEvent) error) error {
 	event, ok := got.Object.(*corev1.Event)
 	switch {
@@ -102,7 +102,7 @@ func came(got watch.Event, take func(*saidEvent) error) error {
 	return take(&s)
 }
 
-// eventWatcher watches the events that Towline records.
+// eventWatcher watches the events of Towline.
 type eventWatcher struct {
 	h         *hub
 	namespace string
@@ -116,7 +116,7 @@ func (w *eventWatcher) WatchWithContext(ctx context.Context, o metav1.ListOption
 	}
 	events, err := watcher.Watch(ctx, &corev1.EventList{}, client.InNamespace(w.namespace), reporter, &client.ListOptions{Raw: &o})
 	var status *apierrors.StatusError
-	if expired(err) && errors.As(err, &status) { // as an event, it ends the retries of what watches, which would never succeed
+	if expired(err) && errors.As(err, &status) { // an error event ends the retry watcher, whose retries would never succeed
 		told := make(chan watch.Event, 1)
 		told <- watch.Event{Type: watch.Error, Object: &status.ErrStatus}
 		return watch.NewProxyWatcher(told), nil

@@ -22,11 +22,11 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// redraw is how often a status is drawn anew at most: faster than anybody reads, and slower than a storm of changes.
+// redraw is the minimum time between two drawings of a status. A reader is slower, and a storm of changes is faster.
 const redraw = 200 * time.Millisecond
 
-// follow shows how an ApplicationSet stands whenever that changes, until all is well or the time is over. It watches, and asks for
-// nothing again. What was read before it counts where the time is over before the hub has answered.
+// follow shows the state of an ApplicationSet after each change, until all Applications are well or the time is over.
+// It watches, without repeated reads. If the time is over before the first answer, the state from before counts.
 func (o *statusOptions) follow(ctx context.Context, h *hub, key types.NamespacedName, from source, before *view.Set) error {
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
@@ -38,7 +38,7 @@ func (o *statusOptions) follow(ctx context.Context, h *hub, key types.Namespaced
 	watched, changed, err := o.watched(ctx, h, key, from, stop)
 	screen, last := o.newScreen(), before.State
 	if len(before.Rows) == 0 {
-		last = why.Waiting // for its first Application
+		last = why.Waiting // wait for the first Application
 	}
 	if err != nil {
 		if endsWell(ctx) {
@@ -64,13 +64,13 @@ func (o *statusOptions) follow(ctx context.Context, h *hub, key types.Namespaced
 	}
 }
 
-// endsWell tells whether the time is over or the user has seen enough, and nothing has failed.
+// endsWell reports whether the time is over or the user has interrupted, without a failure.
 func endsWell(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled)
 }
 
-// end is what a command that followed has found when it ends before all is well.
+// end returns the result of a follow that ended before all Applications were well.
 func (o *statusOptions) end(ctx context.Context, err error, last why.State) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, context.DeadlineExceeded) && last == why.OK:
@@ -78,7 +78,7 @@ func (o *statusOptions) end(ctx context.Context, err error, last why.State) erro
 	case errors.Is(cause, context.DeadlineExceeded):
 		fmt.Fprintf(o.ErrOut, "not all is well after %s\n", o.timeout)
 		return result(last)
-	case errors.Is(cause, context.Canceled): // the user has seen enough
+	case errors.Is(cause, context.Canceled): // the user has interrupted
 		return result(last)
 	case cause != nil:
 		return cause
@@ -86,7 +86,7 @@ func (o *statusOptions) end(ctx context.Context, err error, last why.State) erro
 	return err
 }
 
-// next waits for a change, and then for as long as a redraw may not be.
+// next waits for a change, and then for the redraw time.
 func next(ctx context.Context, changed <-chan struct{}) error {
 	select {
 	case <-changed:
@@ -101,7 +101,7 @@ func next(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// followed is how an ApplicationSet stands by what is watched.
+// followed returns the state of an ApplicationSet from the watched objects.
 func (h *hub) followed(ctx context.Context, c client.Reader, key types.NamespacedName, from source) (*view.Set, error) {
 	var report *v1alpha1.MulticlusterApplicationSetReport
 	if from.report {
@@ -109,7 +109,7 @@ func (h *hub) followed(ctx context.Context, c client.Reader, key types.Namespace
 		if report, err = reading.Get(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{}); err != nil {
 			return nil, err
 		}
-		if report == nil { // it is gone, or is made anew
+		if report == nil { // the report was deleted, and may come back
 			report = &v1alpha1.MulticlusterApplicationSetReport{}
 			report.Namespace, report.Name = key.Namespace, key.Name
 		}
@@ -119,7 +119,7 @@ func (h *hub) followed(ctx context.Context, c client.Reader, key types.Namespace
 		return nil, err
 	}
 	if len(set.Rows) == 0 {
-		set.State = why.Waiting // for its first Application
+		set.State = why.Waiting // wait for the first Application
 	}
 	if !from.steps {
 		return set, nil
@@ -137,8 +137,8 @@ func (h *hub) followed(ctx context.Context, c client.Reader, key types.Namespace
 	return set, nil
 }
 
-// watched are the objects that tell of an ApplicationSet, kept up to date, and a channel that tells of changes. fail is told where
-// they may not be watched.
+// watched returns a cache of the ApplicationSet's objects, and a channel with a message after changes. It calls fail
+// if the user may not watch the objects.
 func (o *statusOptions) watched(
 	ctx context.Context, h *hub, key types.NamespacedName, from source, fail func(error),
 ) (cache.Cache, <-chan struct{}, error) {
@@ -193,7 +193,7 @@ func (o *statusOptions) watched(
 	return c, changed, nil
 }
 
-// causeOf is why a context has ended, else the error.
+// causeOf returns the cause of an ended context, or else the error.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -201,7 +201,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// telling tells a channel of every change, once until it is taken.
+// telling sends a message for each change, unless an unread message waits in the channel.
 func telling(changed chan<- struct{}) toolscache.ResourceEventHandler {
 	tell := func() {
 		select {
@@ -214,15 +214,16 @@ func telling(changed chan<- struct{}) toolscache.ResourceEventHandler {
 	}
 }
 
-// screen shows a status again and again.
+// screen prints a status repeatedly.
 type screen struct {
 	o *statusOptions
 
-	// terminal is set where what was drawn can be drawn over; height is how many lines it has, and drawn how many were drawn.
+	// terminal is set if the output can be overwritten. height is the number of lines of the terminal. drawn is the
+	// number of lines of the last drawing.
 	terminal      bool
 	height, drawn int
 
-	// last is what was said last of each Application, where lines are appended, and summary of all.
+	// last has the last printed line of each Application, for output without a terminal. summary is the last summary.
 	last    map[string]string
 	summary string
 }
@@ -236,7 +237,7 @@ func (o *statusOptions) newScreen() *screen {
 	return s
 }
 
-// show draws a status over the one before, or appends what has changed.
+// show overwrites the last status, or appends the changes.
 func (s *screen) show(set *view.Set) error {
 	if s.terminal {
 		return s.draw(set)
@@ -246,23 +247,23 @@ func (s *screen) show(set *view.Set) error {
 	return p.err
 }
 
-// draw draws over what was drawn before: as many rows as fit, those that need attention first.
+// draw overwrites the last drawing. It shows as many rows as fit, with the rows that need attention first.
 func (s *screen) draw(set *view.Set) error {
 	var b strings.Builder
-	const others = 9 // the headlines, the summary, and the lines between them
+	const others = 9 // the headlines, the summary, and the empty lines
 	p := &printer{to: &b}
 	s.o.printSet(p, set, max(3, s.height-others-len(set.Waves)))
 	text := b.String()
 	if s.drawn > 0 {
 		text = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) + text
 	}
-	text = "\x1b[?7l" + text + "\x1b[?7h" // long lines end at the edge, so that one line is one line
+	text = "\x1b[?7l" + text + "\x1b[?7h" // no line wrap, so each line takes one line of the terminal
 	s.drawn = strings.Count(b.String(), "\n")
 	_, err := fmt.Fprint(s.o.Out, text)
 	return err
 }
 
-// append appends a line for each Application that has changed, and one for all where that has.
+// append prints a line for each changed Application, and a new summary after a change.
 func (s *screen) append(p *printer, set *view.Set) {
 	for i := range set.Rows {
 		r := &set.Rows[i]

@@ -31,7 +31,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// soFar is what a command that goes on has printed so far.
+// soFar collects the output of a running command.
 type soFar struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -50,7 +50,7 @@ func (s *soFar) String() string {
 	return s.out.String()
 }
 
-// heal makes all of a stage well, and says so in its report.
+// heal makes all Applications of a stage healthy, and updates the report.
 func (s *stage) heal() {
 	s.t.Helper()
 	for _, app := range s.apps {
@@ -71,7 +71,7 @@ func (s *stage) heal() {
 		return
 	}
 	apps := s.apps
-	s.apps = append([]*argocd.Application{}, apps[:2]...) // the third one's cluster is away, as built has it
+	s.apps = append([]*argocd.Application{}, apps[:2]...) // as in built, the cluster of the third Application is unavailable
 	built := s.built()
 	s.apps = apps
 	r.Statuses, r.Status = built.Statuses, built.Status
@@ -80,7 +80,7 @@ func (s *stage) heal() {
 	}
 }
 
-// TestFollow: a status is followed until all is well, by its report, and by its Applications where there is none.
+// TestFollow checks that status -w ends after all Applications are well, from the report or from the Applications.
 func TestFollow(t *testing.T) {
 	for _, namespace := range []string{"follow", "follow-apps"} {
 		t.Run(namespace, func(t *testing.T) {
@@ -101,13 +101,13 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowEnds: the exit code at the end of the time says what is so.
+// TestFollowEnds checks the exit code at the timeout.
 func TestFollowEnds(t *testing.T) {
 	newStage(t, "ends")
 	if got := as(t, "", "", "status", "guestbook", "-w", "--timeout", "1s", "-n", "ends"); got.code != 2 || !strings.Contains(got.errOut, "after 1s") {
 		t.Errorf("got %+v", got)
 	}
-	// The time is over before the hub has answered: what was read first counts.
+	// If the time is over before the hub answers, the first read counts.
 	got := as(t, "", "", "status", "guestbook", "-w", "--timeout", "1ns", "-n", "ends")
 	if got.code != 2 || got.errOut != "not all is well after 1ns\n" || !strings.Contains(got.out, "2 stopped") {
 		t.Errorf("got %+v", got)
@@ -120,7 +120,7 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
-// TestFollowRevision: what is well at the old revision is not the end, where a revision is asked for.
+// TestFollowRevision checks that healthy Applications at an old revision do not end the command with --revision.
 func TestFollowRevision(t *testing.T) {
 	g := NewWithT(t)
 	const namespace = "follow-revision"
@@ -140,7 +140,7 @@ func TestFollowRevision(t *testing.T) {
 	g.Eventually(code, 20*time.Second).Should(Receive(BeZero()), out.String())
 }
 
-// TestFollowDeleted: whoever follows an ApplicationSet is told when it goes.
+// TestFollowDeleted checks that the command reports the deletion of the ApplicationSet.
 func TestFollowDeleted(t *testing.T) {
 	g := NewWithT(t)
 	newStage(t, "follow-deleted")
@@ -155,7 +155,7 @@ func TestFollowDeleted(t *testing.T) {
 	g.Expect(out.String()).To(ContainSubstring("ApplicationSet follow-deleted/guestbook was deleted"))
 }
 
-// TestRefusals: a watch whose user nobody knows ends, but not before a new token may have come.
+// TestRefusals checks that a watch with an unknown user ends, but only after time for a new token.
 func TestRefusals(t *testing.T) {
 	r, one, other, now := &refusals{}, &toolscache.Reflector{}, &toolscache.Reflector{}, time.Now()
 	expired, gone := apierrors.NewUnauthorized("the token has expired"), apierrors.NewResourceExpired("too old")
@@ -174,7 +174,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFollowEvents: events are shown as they come.
+// TestFollowEvents checks that new events are printed at once.
 func TestFollowEvents(t *testing.T) {
 	g := NewWithT(t)
 	s := newStage(t, "events")
@@ -192,7 +192,7 @@ func TestFollowEvents(t *testing.T) {
 	g.Eventually(code, 20*time.Second).Should(Receive(BeZero()))
 }
 
-// forgetful answers the first watches as a hub that has forgotten the version they go on from.
+// forgetful is a hub that has forgotten the resource version of the first watches.
 type forgetful struct {
 	client.WithWatch
 
@@ -204,14 +204,15 @@ func (c *forgetful) Watch(ctx context.Context, list client.ObjectList, opts ...c
 		return c.WithWatch.Watch(ctx, list, opts...)
 	}
 	if c.left.Load() == 0 {
-		return nil, apierrors.NewResourceExpired("too old resource version") // before the watch has begun
+		return nil, apierrors.NewResourceExpired("too old resource version") // an error before the start of the watch
 	}
 	w := watch.NewFakeWithChanSize(1, false)
 	w.Error(&apierrors.NewResourceExpired("too old resource version").ErrStatus)
 	return w, nil
 }
 
-// TestFollowEventsAfterABreak: where the hub has forgotten how far a watch had come, events go on, and none is shown twice.
+// TestFollowEventsAfterABreak checks that events continue after the hub has forgotten the resource version, without
+// repetitions.
 func TestFollowEventsAfterABreak(t *testing.T) {
 	g := NewWithT(t)
 	s := newStage(t, "break")
@@ -242,7 +243,7 @@ func TestFollowEventsAfterABreak(t *testing.T) {
 	g.Expect(strings.Count(out.String(), "\n")).To(Equal(2), out.String())
 }
 
-// current is an object as it is on the hub; nil where it is gone.
+// current returns an object from the hub; nil for a missing object.
 func current[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
 	found, err := reading.Get(t.Context(), admin, client.ObjectKeyFromObject(obj), obj)
@@ -252,7 +253,7 @@ func current[T client.Object](t *testing.T, obj T) T {
 	return found
 }
 
-// following is a command that goes on, for an administrator.
+// following returns a running command of an administrator.
 func following(t *testing.T, out io.Writer, args ...string) *cobra.Command {
 	t.Helper()
 	cmd := newCommand(genericiooptions.IOStreams{Out: out, ErrOut: out})
@@ -260,7 +261,7 @@ func following(t *testing.T, out io.Writer, args ...string) *cobra.Command {
 	return cmd
 }
 
-// kubeconfigOf is the kubeconfig of an administrator.
+// kubeconfigOf returns the kubeconfig of an administrator.
 func kubeconfigOf(t *testing.T) string {
 	t.Helper()
 	u, err := env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
@@ -278,14 +279,14 @@ func kubeconfigOf(t *testing.T) string {
 	return file
 }
 
-// begun runs a command until it ends or ctx does, and gives its exit code then.
+// begun starts a command, and returns a channel for the exit code. The command ends by itself or with ctx.
 func begun(ctx context.Context, cmd *cobra.Command, out io.Writer) <-chan int {
 	code := make(chan int, 1)
 	go func() { code <- exitCode(cmd.ExecuteContext(ctx), out) }()
 	return code
 }
 
-// TestEventsRefused: the end of a watch is told in words, with the exit code of what it is.
+// TestEventsRefused checks the message and the exit code at the end of a refused watch.
 func TestEventsRefused(t *testing.T) {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden, Message: "events is forbidden"}
 	err := came(watch.Event{Type: watch.Error, Object: &status}, nil)

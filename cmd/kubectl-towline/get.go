@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// scope are the flags of commands that look at many Applications.
+// scope has the flags of commands about many Applications.
 type scope struct {
 	*options
 
@@ -25,7 +25,7 @@ func (s *scope) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is blocked or waiting")
 }
 
-// where is the namespace to look into; empty for all.
+// where returns the namespace to read; empty for all namespaces.
 func (s *scope) where() (string, error) {
 	if s.all {
 		return "", nil
@@ -46,7 +46,7 @@ func (s *scope) begin() (*hub, string, error) {
 	return h, namespace, err
 }
 
-// getOptions are those of `kubectl towline get apps`.
+// getOptions are the options of `kubectl towline get apps`.
 type getOptions struct {
 	scope
 
@@ -103,7 +103,7 @@ func (g *getOptions) run(ctx context.Context, names []string) error {
 	return g.show(h, append([]view.Row{}, list...), objectNames(list), func() *table { return g.rowTable(list, g.all) })
 }
 
-// whereWords is a namespace in words.
+// whereWords returns a namespace in words.
 func whereWords(namespace string) string {
 	if namespace == "" {
 		return "any namespace"
@@ -111,7 +111,7 @@ func whereWords(namespace string) string {
 	return "namespace " + namespace
 }
 
-// objectNames are the names of the Applications of rows, as -o name prints them.
+// objectNames returns the names of the rows' Applications for -o name.
 func objectNames(rows []view.Row) []string {
 	out := make([]string, len(rows))
 	for i := range rows {

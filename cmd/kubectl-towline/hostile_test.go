@@ -14,11 +14,11 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// evil is a text that would change what a terminal shows, or the terminal itself.
+// evil is a text with terminal control characters.
 const evil = "x\x1b]0;owned\x07\x1b[2J\u009b31m\u202e\r\n\t"
 
-// TestHostileTexts: whoever writes Applications writes all of their status, and their annotations. None of it steers a terminal, stands
-// on a line of its own, or makes a line, and with it all others of a table, as long as it likes.
+// TestHostileTexts checks that text from Applications cannot control the terminal, start new lines, or make table
+// lines too long. Authors of Applications can write the whole status and all annotations.
 func TestHostileTexts(t *testing.T) {
 	const many = 50
 	long := evil + strings.Repeat("A", 1<<20)

@@ -11,18 +11,19 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// hub reads the hub, and notes what its user may not read.
+// hub reads the hub, and notes refused reads.
 type hub struct {
 	client.Client
 
-	// unread are the reads that were refused.
+	// unread are the refused reads.
 	unread reading.Unread
 
-	// read are the objects that were read, where a command looks once; nil where it looks again.
+	// read caches the objects for a command that reads each object once; nil for a command that reads again.
 	read map[string]client.Object
 }
 
-// connect is a client for the hub of the kubeconfig. It asks for no discovery: it knows the kinds that it reads.
+// connect returns a client for the hub of the kubeconfig. The client has a fixed list of kinds, and needs no
+// discovery.
 func (o *options) connect() (*hub, error) {
 	config, err := o.config.ToRESTConfig()
 	if err != nil {
@@ -51,7 +52,7 @@ func (h *hub) Get(ctx context.Context, key client.ObjectKey, obj client.Object, 
 	return err
 }
 
-// List implements client.Reader. A kind that the hub does not serve has no objects.
+// List implements client.Reader. A kind unknown to the hub has no objects.
 func (h *hub) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)

@@ -1,6 +1,7 @@
-// Command kubectl-towline is a plugin of kubectl and oc: it shows where Applications for pull are on their way, and why.
+// Command kubectl-towline is a plugin of kubectl and oc: it shows the delivery of Applications for pull, and the
+// reasons for delays.
 //
-// It reads the hub with the kubeconfig and the rights of whoever calls it, and connects to nothing else.
+// The program reads the hub with the kubeconfig and the rights of the user, and connects to no other server.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// version is set when linking: -ldflags "-X main.version=v1.2.3".
+// version is set by the linker: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
 
 // The exit codes.
@@ -32,16 +33,16 @@ const (
 	exitUnread  = 4
 )
 
-// exitCodes are those of what a command has found.
+// exitCodes has the exit code for each result.
 var exitCodes = map[why.State]int{why.OK: exitGood, why.Blocked: exitBlocked, why.Waiting: exitWaiting, why.Unknown: exitUnread}
 
-// found is what a command has found, and has shown already.
+// found is a result as an error. The command has printed the result already.
 type found why.State
 
 // Error implements error.
 func (f found) Error() string { return string(f) }
 
-// quiet silences what libraries log: it says nothing to users, and would stand among what is printed.
+// quiet discards the logs of libraries. They do not help users, and would disturb the output.
 func quiet() {
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
@@ -54,7 +55,7 @@ func main() {
 	os.Exit(exitCode(cmd.ExecuteContext(ctrl.SetupSignalHandler()), streams.ErrOut))
 }
 
-// exitCode is that of an error, which it prints.
+// exitCode prints an error, and returns the exit code.
 func exitCode(err error, out io.Writer) int {
 	var f found
 	switch {
@@ -65,7 +66,7 @@ func exitCode(err error, out io.Writer) int {
 	case errors.As(err, &failure{}):
 		return exitError
 	}
-	text := err.Error() // with names from the hub in it
+	text := err.Error() // the text may have names from the hub
 	fmt.Fprintln(out, "error:", feedback.Clean(text, len(text)))
 	if apierrors.IsForbidden(err) {
 		return exitUnread
@@ -79,7 +80,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:           "kubectl-towline",
 		Short:         "See where Applications for pull are, and why",
 		Version:       version,
-		SilenceErrors: true, // main prints them
+		SilenceErrors: true, // main prints the errors
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl towline"},
 		Long: "See how far Applications for pull have come on the way from their ApplicationSet to their cluster, and why.\n\n" +
@@ -98,7 +99,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
-// newShowCommands are those that show a fleet.
+// newShowCommands returns the commands for the state of a fleet.
 func newShowCommands(o *options) []*cobra.Command {
 	return []*cobra.Command{
 		newStatusCommand(o), newGetCommand(o), newTreeCommand(o), newMatrixCommand(o), newClustersCommand(o), newEventsCommand(o),

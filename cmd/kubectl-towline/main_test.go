@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestExitCode: scripts go by it.
+// TestExitCode checks the exit codes, because scripts depend on them.
 func TestExitCode(t *testing.T) {
 	for title, tc := range map[string]struct {
 		err   error
@@ -39,7 +39,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestApplicationSet: generators are found wherever they are, and what is no ApplicationSet has none.
+// TestApplicationSet checks that nested generators are found, and that invalid objects have none.
 func TestApplicationSet(t *testing.T) {
 	read := func(text string) *applicationSet {
 		s := newApplicationSet()
@@ -70,7 +70,7 @@ status:
 	}
 }
 
-// TestPrintLadder: what a cluster says cannot steer a terminal.
+// TestPrintLadder checks that text from a cluster cannot control the terminal.
 func TestPrintLadder(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -105,7 +105,7 @@ It is stopped at: cluster's Argo CD.
 	}
 }
 
-// TestCommandsThatAreNamed: documentation and remedies name no command that there is not.
+// TestCommandsThatAreNamed checks that documentation and remedies name only existing commands.
 func TestCommandsThatAreNamed(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(files) < 5 {

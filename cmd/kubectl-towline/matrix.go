@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// matrixOptions are those of `kubectl towline matrix`.
+// matrixOptions are the options of `kubectl towline matrix`.
 type matrixOptions struct {
 	scope
 
@@ -66,7 +66,8 @@ func (m *matrixOptions) run(ctx context.Context) error {
 	return m.printUnread(h)
 }
 
-// clusterLabels are the values of a label of ManagedClusters, by their names; none where ManagedClusters may not be read.
+// clusterLabels returns the values of a ManagedCluster label by cluster name; empty if the user may not read
+// ManagedClusters.
 func clusterLabels(ctx context.Context, h *hub, label string) (map[string]string, error) {
 	out := map[string]string{}
 	take := func(c *metav1.PartialObjectMetadata) { out[c.Name] = c.Labels[label] }
@@ -76,7 +77,7 @@ func clusterLabels(ctx context.Context, h *hub, label string) (map[string]string
 	return out, nil
 }
 
-// print prints the groups one below the other. Columns have numbers, which are explained first: names are too long.
+// print prints the groups from top to bottom. The columns have numbers with a legend, because names are too long.
 func (m *matrixOptions) print(p *printer, v *view.Matrix) {
 	columns := []string{"CLUSTER"}
 	for i, set := range v.Sets {
@@ -109,7 +110,7 @@ func (m *matrixOptions) print(p *printer, v *view.Matrix) {
 	}
 }
 
-// line is a cluster with how the ApplicationSets stand on it.
+// line returns the cells of a cluster: the state of each ApplicationSet.
 func (m *matrixOptions) line(l *view.Line) (why.State, []string) {
 	cells, counts := []string{l.Cluster}, make([]view.Counts, len(l.Cells))
 	for i := range l.Cells {
@@ -127,7 +128,7 @@ func (m *matrixOptions) line(l *view.Line) (why.State, []string) {
 	return stateOf(counts), cells
 }
 
-// share is how many Applications of how many are well; empty for none.
+// share returns the numbers of healthy and of all Applications; empty for none.
 func share(c *view.Counts) string {
 	if c.Applications == 0 {
 		return " "

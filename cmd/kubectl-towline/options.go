@@ -22,9 +22,10 @@ type options struct {
 	output  string
 	noColor bool
 	towline towline
-	qps     float32 // requests per second; 0 for the default, negative for no limit but the API server's
+	qps     float32 // requests per second; 0 means the default, negative means no client limit
 
-	// answers are the lines that a person types: one reader has them all, so that none is lost in the buffer of another.
+	// answers has the lines typed by the user. A single reader reads all lines, so no line is lost in a second
+	// buffer.
 	answers *bufio.Reader
 }
 
@@ -47,7 +48,7 @@ func (o *options) validate() error {
 	return nil
 }
 
-// namespace is that of the flags, or of the kubeconfig's context.
+// namespace returns the namespace of the flags, or of the kubeconfig's context.
 func (o *options) namespace() (string, error) {
 	ns, _, err := o.config.ToRawKubeConfigLoader().Namespace()
 	return ns, err

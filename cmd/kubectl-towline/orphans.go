@@ -25,7 +25,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// orphansOptions are those of `kubectl towline orphans`.
+// orphansOptions are the options of `kubectl towline orphans`.
 type orphansOptions struct {
 	verbOptions
 }
@@ -65,7 +65,7 @@ func (o *orphansOptions) addOrphans(fs *pflag.FlagSet) {
 	fs.StringVarP(&o.selector, "selector", "l", "", "only lost Applications whose ManifestWorks have these labels")
 }
 
-// count is a number of something.
+// count returns a number with a noun.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -73,7 +73,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// orphans are the works whose Applications the hub has lost, sorted.
+// orphans returns the sorted works of Applications that the hub has lost.
 func (o *orphansOptions) orphans(ctx context.Context, h *hub) ([]workv1.ManifestWork, error) {
 	selector, err := labels.Parse(o.selector)
 	if err != nil {
@@ -151,7 +151,8 @@ func (o *orphansOptions) printOrphans(list []*steer.Orphan, now time.Time) error
 	return err
 }
 
-// chosen are the works to decide for: those that were named, or all that nobody has decided for. It tells of the others.
+// chosen returns the works to decide about: the named works, or all undecided works. It prints the number of skipped
+// works.
 func (o *orphansOptions) chosen(ctx context.Context, h *hub, names []string) ([]types.NamespacedName, error) {
 	var out []types.NamespacedName
 	for _, name := range names {
@@ -202,7 +203,7 @@ func (o *orphansOptions) decide(ctx context.Context, names []string) error {
 	return o.decideEach(ctx, h, keys, len(names) > 0)
 }
 
-// decisions say what becomes of lost Applications.
+// decisions describe the fate of lost Applications.
 var decisions = map[steer.Verb]string{
 	steer.Adopt:  "the clusters keep them, and Towline does not manage them any more",
 	steer.Delete: "they go from their clusters, and what they deployed stays there",
@@ -243,12 +244,12 @@ func (o *orphansOptions) decideOne(ctx context.Context, h *hub, key types.Namesp
 	return o.wrote(outcome{Object: object, State: why.OK, Message: c.Message, Patch: c.Patch})
 }
 
-// awaitEnd waits until a work has gone.
+// awaitEnd waits for the end of a work.
 func (o *orphansOptions) awaitEnd(ctx context.Context, h *hub, key types.NamespacedName, r outcome, end time.Time) outcome {
 	fmt.Fprintf(o.ErrOut, "%s: waiting for the ManifestWork to go\n", key)
 	waiting, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	for { // read without a deadline, as await does: close to one the client's rate limiter would refuse to ask
+	for { // as in await, read without a deadline: near a deadline, the client's rate limiter would refuse the request
 		w, err := reading.Get(ctx, h, key, &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
 			APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork",
 		}})

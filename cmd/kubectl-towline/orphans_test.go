@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestOrphans: they are listed, and decided for one by one or in bulk.
+// TestOrphans checks the list of orphans, and decisions about single orphans or many.
 func TestOrphans(t *testing.T) {
 	space(t, "lost1")
 	space(t, "lost2")
@@ -83,7 +83,7 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestWaitsForItsTurn: where so many wait that the client's rate limiter lets one ask after the end only, that is no failure.
+// TestWaitsForItsTurn checks that a long queue in the client's rate limiter is no failure.
 func TestWaitsForItsTurn(t *testing.T) {
 	space(t, "turns")
 	config := rest.CopyConfig(env.Config)
@@ -95,7 +95,7 @@ func TestWaitsForItsTurn(t *testing.T) {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "turns", Name: "one"}}
 	create(t, w)
 	o := &orphansOptions{verbOptions: verbOptions{options: newOptions(genericiooptions.IOStreams{ErrOut: io.Discard})}}
-	for range 2 { // the first uses up what may be asked for at once
+	for range 2 { // the first request uses up the burst
 		r := o.awaitEnd(t.Context(), &hub{Client: c}, client.ObjectKeyFromObject(w), outcome{}, time.Now())
 		if r.State != why.Waiting {
 			t.Errorf("got %+v", r)

@@ -14,30 +14,31 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// outcome is what became of a request for one object.
+// outcome is the result of a request for an object.
 type outcome struct {
 	// Object is "<resource>/<namespace>/<name>".
 	Object string `json:"object"`
 
-	// State is why.OK for done, why.Blocked for refused or failed, why.Waiting for what is not over at the end of time, and
-	// why.Unknown where rights are missing.
+	// State is why.OK for success, why.Blocked for a refusal or failure, why.Waiting after a timeout, and why.Unknown
+	// for missing rights.
 	State why.State `json:"state"`
 
-	// Message says what was asked for and what became of it; Note what a person should know; Do what to do in its place.
+	// Message tells the request and the result. Note is extra information for the user. Do is the recommended action
+	// instead.
 	Message string `json:"message"`
 	Note    string `json:"note,omitempty"`
 	Do      string `json:"do,omitempty"`
 
-	// Patch and Delete are what was, or would be, written.
+	// Patch and Delete are the writes, or the planned writes of a dry run.
 	Patch  json.RawMessage `json:"patch,omitempty"`
 	Delete bool            `json:"delete,omitempty"`
 	DryRun string          `json:"dryRun,omitempty"`
 
-	// err is the failure, if it is one.
+	// err is the error of a failure.
 	err error
 }
 
-// failed is the outcome of an error.
+// failed returns the outcome of an error.
 func failed(object string, err error) outcome {
 	if err == nil {
 		return outcome{}
@@ -53,7 +54,7 @@ func failed(object string, err error) outcome {
 	return out
 }
 
-// printOutcome prints one as soon as it is known; other formats than tables are printed at the end.
+// printOutcome prints a known outcome at once in a table. Other formats come at the end.
 func (o *options) printOutcome(r outcome) error {
 	if o.output != "table" && o.output != "wide" {
 		return nil
@@ -77,13 +78,13 @@ func (o *options) printOutcome(r outcome) error {
 	return p.err
 }
 
-// indented is a line of a manifest, whose blanks in front stay.
+// indented returns a line of a manifest, with the leading blanks.
 func indented(line string) string {
 	rest := strings.TrimLeft(line, " ")
 	return line[:len(line)-len(rest)] + plain(rest)
 }
 
-// patch prints what a dry run would write.
+// patch prints the planned writes of a dry run.
 func (p *printer) patch(r outcome) {
 	if r.Patch != nil {
 		p.line("    would patch %s:", r.Object)
@@ -98,7 +99,7 @@ func (p *printer) patch(r outcome) {
 	}
 }
 
-// finish prints outcomes in other formats, and gives the worst of them.
+// finish prints outcomes in other formats than tables, and returns the worst outcome.
 func (o *options) finish(list []outcome) error {
 	names := make([]string, len(list))
 	for i, r := range list {
@@ -120,7 +121,7 @@ func (o *options) finish(list []outcome) error {
 	return nil
 }
 
-// failure is an error that has been shown already.
+// failure is an error that the command has printed already.
 type failure struct{}
 
 // Error implements error.

@@ -17,13 +17,13 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// glyphs and colours of states.
+// The glyphs and colours of states.
 var (
 	glyphs  = map[why.State]string{why.OK: "✓", why.Waiting: "…", why.Blocked: "✗", why.Unknown: "?", why.Later: "·"}
 	colours = map[why.State]string{why.OK: "32", why.Waiting: "33", why.Blocked: "31", why.Unknown: "35", why.Later: "90"}
 )
 
-// verdicts are how a way ends, in words.
+// verdicts are the final sentences of a diagnosis.
 var verdicts = map[why.State]string{
 	why.OK:      "It is on its cluster, and healthy.",
 	why.Waiting: "It is under way, and waits at: ",
@@ -31,7 +31,7 @@ var verdicts = map[why.State]string{
 	why.Unknown: "What may be read shows nothing wrong.",
 }
 
-// printed prints anything that is not a table; false for a table.
+// printed prints a value in a format other than a table; false for a table.
 func (o *options) printed(v any, name string) (bool, error) {
 	switch o.output {
 	case "name":
@@ -51,13 +51,13 @@ func (o *options) printed(v any, name string) (bool, error) {
 	return false, nil
 }
 
-// coloured tells whether to print colours: on a terminal, unless told otherwise.
+// coloured reports whether to print colours: on a terminal, unless the user disables them.
 func (o *options) coloured() bool {
 	f, ok := o.Out.(*os.File)
 	return ok && !o.noColor && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))
 }
 
-// glyph is the sign of a state.
+// glyph returns the glyph of a state.
 func (o *options) glyph(s why.State) string {
 	if !o.coloured() {
 		return glyphs[s]
@@ -110,7 +110,7 @@ func heading(l *why.Ladder) string {
 	return "Application " + l.Application + " on " + l.Cluster
 }
 
-// plain is text on one line, without what could steer a terminal: part of it comes from clusters.
+// plain returns the text on a single line, without terminal control characters. Parts of the text come from clusters.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -120,10 +120,10 @@ func plain(text string) string {
 	}, feedback.Clean(text, len(text)))
 }
 
-// bounded is plain text that is no longer than any of Towline's: nobody reads the end of a longer one.
+// bounded returns plain text, at most as long as Towline's own messages. Readers ignore the end of longer text.
 func bounded(text string) string { return feedback.Clean(plain(text), feedback.MaxMessage) }
 
-// printer prints lines until one fails.
+// printer prints lines until an error.
 type printer struct {
 	to  io.Writer
 	err error
@@ -135,7 +135,7 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// detail is a line of what there is to say about a link.
+// detail prints a named detail of a link.
 func (p *printer) detail(name, value string) {
 	if value != "" {
 		p.line("    %-7s %s", name, bounded(value))

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// pageSize is how many objects are asked for at once: the hub answers soon, and little is in memory.
+	// pageSize is the number of objects in a list request: the hub answers soon, and the client needs little memory.
 	pageSize = 500
 
-	// reportPageSize is that of reports, one of which may take a megabyte.
+	// reportPageSize is the page size for reports. A report may take a megabyte.
 	reportPageSize = 20
 )
 
-// pages lists objects a page at a time, and hands each page to take. A cache knows no pages, and has all.
+// pages lists objects page by page, and calls take for each page. A cache has no pages, and returns all objects.
 func pages[L client.ObjectList](ctx context.Context, c client.Reader, list L, size int64, take func(L) error, opts ...client.ListOption) error {
 	_, cached := c.(cache.Cache)
 	if cached {
@@ -49,7 +49,7 @@ func pages[L client.ObjectList](ctx context.Context, c client.Reader, list L, si
 	}
 }
 
-// applications hands each Application for pull to take.
+// applications calls take for each Application for pull.
 func applications(ctx context.Context, c client.Reader, take func(*argocd.Application), opts ...client.ListOption) error {
 	opts = append(slices.Clone(opts), client.HasLabels{apis.LabelPull})
 	return pages(ctx, c, &argocd.ApplicationList{}, pageSize, func(page *argocd.ApplicationList) error {
@@ -62,7 +62,7 @@ func applications(ctx context.Context, c client.Reader, take func(*argocd.Applic
 	}, opts...)
 }
 
-// rows are those of all Applications for pull.
+// rows returns the rows of all Applications for pull.
 func rows(ctx context.Context, c client.Reader, opts ...client.ListOption) ([]view.Row, error) {
 	var out []view.Row
 	err := applications(ctx, c, func(a *argocd.Application) { out = append(out, view.OfApplication(a)) }, opts...)
@@ -70,7 +70,7 @@ func rows(ctx context.Context, c client.Reader, opts ...client.ListOption) ([]vi
 	return out, err
 }
 
-// rowsOfSet are those of the Applications of an ApplicationSet.
+// rowsOfSet returns the rows of an ApplicationSet's Applications.
 func rowsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) ([]view.Row, error) {
 	var out []view.Row
 	err := applications(ctx, c, func(a *argocd.Application) {
@@ -81,8 +81,8 @@ func rowsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) (
 	return out, err
 }
 
-// rowsOfSets are those of the Applications of all ApplicationSets: from the reports, which say it in few words, and where one has left
-// something out, or there is none, from the Applications.
+// rowsOfSets returns the rows of the Applications of all ApplicationSets. The rows come from the short reports. For a
+// truncated or missing report, the rows come from the Applications.
 func rowsOfSets(ctx context.Context, h *hub, namespace string) ([]view.Row, error) {
 	var out []view.Row
 	cut, told := map[string]bool{}, map[string]bool{}
@@ -117,27 +117,27 @@ func rowsOfSets(ctx context.Context, h *hub, namespace string) ([]view.Row, erro
 		return out, nil
 	}
 	all, err := rows(ctx, h, client.InNamespace(namespace))
-	if err != nil && (len(out) == 0 || !apierrors.IsForbidden(err)) { // h notes what may not be read, and the reports are shown
+	if err != nil && (len(out) == 0 || !apierrors.IsForbidden(err)) { // h notes the refused read, and the rows of the reports are shown
 		return nil, err
 	}
 	return append(out, slices.DeleteFunc(all, func(r view.Row) bool { return !cut[r.Namespace+"/"+r.Set] })...), nil
 }
 
-// metadata is an empty object of a kind, of which metadata alone is asked for.
+// metadata returns an empty object of a kind, for a read of metadata only.
 func metadata(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(gvk)
 	return m
 }
 
-// metadataList is an empty list of objects of a kind, of which metadata alone is asked for.
+// metadataList returns an empty list of a kind, for a read of metadata only.
 func metadataList(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	return list
 }
 
-// eachMetadata hands the metadata of each object of a kind to take.
+// eachMetadata calls take with the metadata of each object of a kind.
 func eachMetadata(
 	ctx context.Context, c client.Reader, gvk schema.GroupVersionKind, take func(*metav1.PartialObjectMetadata), opts ...client.ListOption,
 ) error {
@@ -149,20 +149,21 @@ func eachMetadata(
 	}, opts...)
 }
 
-// The kinds that a name can be of.
+// The kinds of a name argument.
 var (
 	applicationKind    = argocd.GroupVersion.WithKind("Application")
 	applicationSetKind = argocd.GroupVersion.WithKind("ApplicationSet")
 )
 
-// prefixes say of which kind a name is.
+// prefixes maps the prefix of a name argument to the kind.
 var prefixes = map[string]schema.GroupVersionKind{
 	"app": applicationKind, "application": applicationKind, "applications": applicationKind, "application.argoproj.io": applicationKind,
 	"appset": applicationSetKind, "applicationset": applicationSetKind, "applicationsets": applicationSetKind,
 	"applicationset.argoproj.io": applicationSetKind,
 }
 
-// named is the Application, or else the ApplicationSet, of a name. A prefix, as in appset/guestbook, says which one is meant.
+// named returns the Application of the name, or else the ApplicationSet. A prefix, as in appset/guestbook, selects
+// the kind.
 func (h *hub) named(ctx context.Context, namespace, arg string) (schema.GroupVersionKind, types.NamespacedName, error) {
 	kind, name, err := splitName(arg)
 	key := types.NamespacedName{Namespace: namespace, Name: name}
@@ -181,7 +182,7 @@ func (h *hub) named(ctx context.Context, namespace, arg string) (schema.GroupVer
 	return kind, key, fmt.Errorf("there is no Application and no ApplicationSet %s", key)
 }
 
-// splitName takes the kind off a name; it is empty where there is none.
+// splitName splits a name argument into kind and name. The kind is empty without a prefix.
 func splitName(arg string) (schema.GroupVersionKind, string, error) {
 	for prefix, kind := range prefixes {
 		if name, ok := strings.CutPrefix(arg, prefix+"/"); ok {
@@ -194,7 +195,7 @@ func splitName(arg string) (schema.GroupVersionKind, string, error) {
 	return schema.GroupVersionKind{}, arg, nil
 }
 
-// unserved tells whether an error says that what was asked for may not be read, or is of a kind that the hub does not serve.
+// unserved reports whether the error means a refused read, or a kind unknown to the hub.
 func unserved(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }

@@ -1,7 +1,7 @@
 //go:build reference
 
-// With the build tag reference, the program writes the reference of its commands into a folder, as `make generate` does. What that
-// takes is in no other build.
+// With the build tag reference, the program writes the reference of the commands into a folder, for `make generate`.
+// The needed packages are in no other build.
 
 package main
 
@@ -15,7 +15,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// told are the flags of all commands of which the reference tells. The others are kubectl's, and some have a default that is of the
+// told are the global flags in the reference. The other flags are kubectl's, and some of their defaults depend on the
 // machine.
 var told = []string{"context", "kubeconfig", "namespace", "output", "no-color", "argocd-namespace"}
 

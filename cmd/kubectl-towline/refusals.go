@@ -8,17 +8,18 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// soon is longer than a watch waits before it asks again.
+// soon is longer than the retry delay of a watch.
 const soon = 2 * time.Minute
 
-// refusals are when watches were last told that nobody knows their user, as where a token has expired. Once is not the end: a plugin for
-// credentials brings a new token only after the old one was refused.
+// refusals has the time of the last "unauthorized" error of each watch, for example after the expiry of a token. A
+// single error does not end the command: a credential plugin brings a new token only after a refusal of the old
+// token.
 type refusals struct {
 	mu   sync.Mutex
 	last map[*toolscache.Reflector]time.Time
 }
 
-// again tells whether a watch was refused a second time soon after the first.
+// again reports whether the error is a second refusal of the watch soon after the first.
 func (r *refusals) again(of *toolscache.Reflector, err error, now time.Time) bool {
 	if !apierrors.IsUnauthorized(err) {
 		return false

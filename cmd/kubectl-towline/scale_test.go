@@ -27,15 +27,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// applicationsAtScale is how many Applications TestRequests has: more than a page, or as many as somebody wants to measure.
+// applicationsAtScale is the number of Applications in TestRequests: more than a page, or a number to measure.
 var applicationsAtScale = flag.Int("applications", pageSize+100, "the Applications of TestRequests")
 
 const scaled = "scaled"
 
-// scaledSets is how many ApplicationSets have the Applications.
+// scaledSets is the number of ApplicationSets with the Applications.
 const scaledSets = 5
 
-// fill makes the Applications, each with its ManifestWork, and the reports of their ApplicationSets.
+// fill creates the Applications, each with a ManifestWork, and the reports of their ApplicationSets.
 func fill(t *testing.T, n int) {
 	t.Helper()
 	var todo sync.WaitGroup
@@ -95,15 +95,15 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// TestRequests: what a command asks the hub does not grow with the fleet, but by a request for a page of Applications where it lists
-// them.
+// TestRequests checks that the number of requests does not grow with the fleet. Only a list of Applications needs a
+// request for each page.
 func TestRequests(t *testing.T) {
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: scaled}})
 	accepted(t, "scaled-c1")
 	given(t, scaled)
 	project(t, scaled, argocd.DefaultProject)
 	n := *applicationsAtScale
-	t.Cleanup(func() { // the test's own context has ended by then
+	t.Cleanup(func() { // the context of the test has ended by then
 		ctx := context.Background()
 		for _, all := range []struct {
 			obj       client.Object
@@ -139,7 +139,7 @@ func TestRequests(t *testing.T) {
 			return c
 		})
 		cmd := tc.command(o)
-		cmd.SetArgs(append([]string{}, tc.args...)) // of nil, cobra would take those of the test
+		cmd.SetArgs(append([]string{}, tc.args...)) // for nil, cobra would take the arguments of the test binary
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		began := time.Now()
 		err := cmd.ExecuteContext(t.Context())

@@ -27,19 +27,20 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ago is when what the tests see was said: so long ago that a test may take its time.
+// ago is the time of all test events and conditions, long ago so the shown age is stable during a slow test.
 var ago = time.Now().Add(-5*24*time.Hour - time.Minute).UTC().Truncate(time.Second)
 
 const commit = "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 
-// stage is a hub with an ApplicationSet on three clusters, and an Application of no set that is nowhere.
+// stage is a hub with an ApplicationSet on three clusters, and an Application without ApplicationSet on a missing
+// cluster.
 type stage struct {
 	t         *testing.T
 	namespace string
 	apps      []*argocd.Application
 }
 
-// statusOf is what a cluster says of an Application of that health.
+// statusOf returns the status from a cluster for an Application with the health.
 func statusOf(health string) argocd.Status {
 	s := argocd.Status{
 		Health: argocd.Health{Status: health}, Sync: &argocd.Sync{Status: "Synced", Revision: commit},
@@ -56,7 +57,7 @@ func statusOf(health string) argocd.Status {
 	return s
 }
 
-// newStage makes a hub whose objects begin with a name.
+// newStage creates a hub whose objects have the name as prefix.
 func newStage(t *testing.T, name string) *stage {
 	t.Helper()
 	s := &stage{t: t, namespace: name}
@@ -86,7 +87,7 @@ func newStage(t *testing.T, name string) *stage {
 	return s
 }
 
-// cluster makes a managed cluster with its namespace and Lease.
+// cluster creates a managed cluster with a namespace and a Lease.
 func (s *stage) cluster(name string, available bool) {
 	s.t.Helper()
 	create(s.t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -119,7 +120,7 @@ func (s *stage) status(obj client.Object) {
 	}
 }
 
-// app makes an Application, and its ManifestWork where it has come so far.
+// app creates an Application, and the ManifestWork if the Application got so far.
 func (s *stage) app(b *fixture.ApplicationBuilder) {
 	s.t.Helper()
 	app := b.UID("").Obj()
@@ -142,7 +143,7 @@ func (s *stage) app(b *fixture.ApplicationBuilder) {
 	s.status(w)
 }
 
-// report makes the report of the ApplicationSet, as Towline does.
+// report creates the report of the ApplicationSet, as Towline does.
 func (s *stage) report() {
 	s.t.Helper()
 	create(s.t, s.built())
@@ -168,7 +169,7 @@ func (s *stage) built() *v1alpha1.MulticlusterApplicationSetReport {
 	return r
 }
 
-// event records what Towline has said of an Application.
+// event creates an event of Towline about an Application.
 func (s *stage) event(app, eventType, reason, message string) {
 	s.t.Helper()
 	create(s.t, &corev1.Event{
@@ -179,7 +180,7 @@ func (s *stage) event(app, eventType, reason, message string) {
 	})
 }
 
-// transcript runs commands as a user, and gives what they print. Names that are new with each run are replaced.
+// transcript runs commands as a user, and returns the output. It replaces names that change with each run.
 func (s *stage) transcript(user string, commands ...string) []byte {
 	s.t.Helper()
 	var out strings.Builder
@@ -203,7 +204,7 @@ var shown = []string{
 	"events", "events guestbook", "events tool", "events --problems", "stats", "status guestbook -o xml", "status guestbook -w -o json",
 }
 
-// TestShow: what each command prints, as an administrator and as a tenant.
+// TestShow checks the output of each command, for an administrator and for a tenant.
 func TestShow(t *testing.T) {
 	s := newStage(t, "show")
 	s.event("show-c1", corev1.EventTypeNormal, apis.ReasonPropagated, "created ManifestWork show-c1/show-c1")
@@ -218,7 +219,7 @@ func TestShow(t *testing.T) {
 	golden.Equal(t, "show-stranger.golden", s.transcript("show-stranger", "status guestbook", "get apps", "tree guestbook", "matrix", "stats"))
 }
 
-// TestShowForPrograms: they get the views.
+// TestShowForPrograms checks that the JSON and YAML outputs have the views.
 func TestShowForPrograms(t *testing.T) {
 	s := newStage(t, "programs")
 	for _, command := range []string{"status guestbook", "get apps", "tree guestbook", "matrix", "clusters --one-namespace", "events", "stats"} {
@@ -231,7 +232,8 @@ func TestShowForPrograms(t *testing.T) {
 	}
 }
 
-// TestTruncatedReport: what a report has no room for is counted, and read from Applications where it is wanted.
+// TestTruncatedReport checks that omitted Applications of a report are counted. On request, they are read from the
+// Applications.
 func TestTruncatedReport(t *testing.T) {
 	s := newStage(t, "truncated")
 	r := current(t, &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: "truncated", Name: "guestbook"}})
@@ -246,7 +248,7 @@ func TestTruncatedReport(t *testing.T) {
 	golden.Equal(t, "no-report.golden", s.transcript("", "status guestbook", "matrix --problems"))
 }
 
-// TestComplete: names are those of the hub.
+// TestComplete checks that completions are names from the hub.
 func TestComplete(t *testing.T) {
 	newStage(t, "complete")
 	for args, want := range map[string]string{
@@ -258,7 +260,7 @@ func TestComplete(t *testing.T) {
 		"get apps --cluster comp": "complete-c1\ncomplete-c2\ncomplete-c3",
 		"get --namespace complet": "complete\ncomplete-c1\ncomplete-c2\ncomplete-c3",
 	} {
-		// A shell waits for three seconds, in which a busy machine may not answer.
+		// A shell waits for three seconds. A busy machine may need longer.
 		list := append([]string{"__completeNoDesc", "-n", "complete", "--request-timeout", "1m"}, strings.Split(args, " ")...)
 		if got := as(t, "", "", list...); !strings.HasPrefix(got.out, want+"\n:") {
 			t.Errorf("%s: %q, want %q", args, got.out, want)
@@ -269,7 +271,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestMatrixWithoutReport: an ApplicationSet without a report is in the matrix, beside others that have one.
+// TestMatrixWithoutReport checks that an ApplicationSet without a report is in the matrix, besides ApplicationSets
+// with a report.
 func TestMatrixWithoutReport(t *testing.T) {
 	s := newStage(t, "unreported")
 	set := newApplicationSet()

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// waiting waits until the hub shows the effect of what was written, or the time is over.
+// waiting waits until the hub shows the effect of a write, or until the end time.
 type waiting func(end time.Time) outcome
 
-// sideBySide makes steps one after the other, each of which may ask a person, and then waits for all of their effects at the same
-// time, which begins after the last step: nobody's answer takes of it. It prints each outcome as soon as it is known. A command that was
-// interrupted makes no further step.
+// sideBySide makes the steps in order, and then waits for all effects at the same time. A step may ask the user. The
+// waiting time begins after the last step, so the time for answers does not count. sideBySide prints each outcome at
+// once. After an interrupt, no further step is made.
 func (o *verbOptions) sideBySide(ctx context.Context, steps []func() (outcome, waiting)) error {
 	list, waits := make([]outcome, len(steps)), map[int]waiting{}
 	for i, step := range steps {
@@ -33,7 +33,7 @@ func (o *verbOptions) sideBySide(ctx context.Context, steps []func() (outcome, w
 	return o.finish(list)
 }
 
-// awaitAll waits for the effects of some of a list, and puts what became of them in their places.
+// awaitAll runs the waits in parallel, and puts their outcomes into the list.
 func (o *verbOptions) awaitAll(list []outcome, waits map[int]waiting, end time.Time) error {
 	type over struct {
 		i int
@@ -54,7 +54,7 @@ func (o *verbOptions) awaitAll(list []outcome, waits map[int]waiting, end time.T
 	return err
 }
 
-// together lets many write lines to one writer at the same time.
+// together is a writer for concurrent use.
 type together struct {
 	mu sync.Mutex
 	to io.Writer

@@ -37,7 +37,7 @@ func (s *scope) stats(ctx context.Context) error {
 	return s.show(h, v, nil, func() *table { return s.statsTable(v) })
 }
 
-// statsTable are counts, one below the other.
+// statsTable returns a table of counts.
 func (s *scope) statsTable(v *view.Stats) *table {
 	t := s.newTable("", "APPLICATIONS", "OK", "WAITING", "BLOCKED")
 	all := func(name string, c *view.Counts) {

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// statusOptions are those of `kubectl towline status`.
+// statusOptions are the options of `kubectl towline status`.
 type statusOptions struct {
 	*options
 
@@ -76,7 +76,7 @@ func (o *statusOptions) run(ctx context.Context, arg string) error {
 		return err
 	}
 	key := types.NamespacedName{Namespace: namespace, Name: name}
-	set, source, err := h.status(ctx, h, key, o.all || o.revision != "") // what a report leaves out has a revision too
+	set, source, err := h.status(ctx, h, key, o.all || o.revision != "") // Applications omitted from a report have a revision too
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func (o *statusOptions) run(ctx context.Context, arg string) error {
 	return result(set.State)
 }
 
-// expect has an ApplicationSet wait for the revision that is asked for.
+// expect makes an ApplicationSet wait for the requested revision.
 func (o *statusOptions) expect(s *view.Set) {
 	if o.revision != "" {
 		s.Expect(o.revision)
 	}
 }
 
-// result is what a command has found, as its exit code tells it.
+// result returns the result of a command as an error with an exit code.
 func result(s why.State) error {
 	if s == why.OK || s == "" {
 		return nil
@@ -107,19 +107,20 @@ func result(s why.State) error {
 	return found(s)
 }
 
-// source is where the status of an ApplicationSet is read.
+// source tells from which objects the status of an ApplicationSet comes.
 type source struct {
-	// report is set where its report tells, else its Applications do. steps is set where it may be read, and tells of its rollout.
+	// report is set if the report gives the state; otherwise the Applications do. steps is set if the user may read
+	// the ApplicationSet with the steps of a rollout.
 	report, steps bool
 
-	// there is set where the ApplicationSet was there: it is deleted when it is not any more.
+	// there is set if the ApplicationSet existed. If the ApplicationSet is missing later, a user has deleted it.
 	there bool
 
-	// cut is set where the report has no room for all Applications.
+	// cut is set if the report has no room for all Applications.
 	cut bool
 }
 
-// status reads how an ApplicationSet stands, and where that was read.
+// status reads the state of an ApplicationSet, and returns the source of the state.
 func (h *hub) status(ctx context.Context, c client.Reader, key types.NamespacedName, all bool) (*view.Set, source, error) {
 	object, err := reading.Get(ctx, c, key, newApplicationSet())
 	if err != nil && !apierrors.IsForbidden(err) {
@@ -145,7 +146,7 @@ func (h *hub) status(ctx context.Context, c client.Reader, key types.NamespacedN
 	return set, from, nil
 }
 
-// setOf is an ApplicationSet by its report, or by its Applications.
+// setOf returns the state of an ApplicationSet from the report, or from the Applications.
 func setOf(
 	ctx context.Context, c client.Reader, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, all bool,
 ) (*view.Set, error) {
@@ -158,7 +159,7 @@ func setOf(
 	return view.SetOfApplications(key.Namespace, key.Name, list), err
 }
 
-// printStatus prints all of an ApplicationSet.
+// printStatus prints the whole state of an ApplicationSet.
 func (o *statusOptions) printStatus(h *hub, s *view.Set) error {
 	if o.problems {
 		s.Rows = view.Problems(s.Rows)
@@ -174,7 +175,7 @@ func (o *statusOptions) printStatus(h *hub, s *view.Set) error {
 	return o.printUnread(h)
 }
 
-// printSet prints an ApplicationSet, of its Applications as many as there is room for; 0 for all.
+// printSet prints an ApplicationSet, with at most room lines of Applications; 0 for all.
 func (o *statusOptions) printSet(p *printer, s *view.Set, room int) {
 	p.line("ApplicationSet %s/%s", s.Namespace, s.Name)
 	p.line("")
@@ -197,7 +198,7 @@ func (o *statusOptions) printSet(p *printer, s *view.Set, room int) {
 	p.line("%s %s", o.glyph(s.State), summary(s))
 }
 
-// waveState is that of a step.
+// waveState returns the state of a step.
 func waveState(w view.Wave) why.State {
 	switch {
 	case w.Healthy == w.Applications:
@@ -208,7 +209,7 @@ func waveState(w view.Wave) why.State {
 	return why.Waiting
 }
 
-// summary is an ApplicationSet in one line.
+// summary returns the summary of an ApplicationSet in a line.
 func summary(s *view.Set) string {
 	parts := []string{fmt.Sprintf("%d Applications: %d synced", s.Applications, s.Synced), fmt.Sprintf("%d healthy", s.Healthy)}
 	for _, part := range []struct {

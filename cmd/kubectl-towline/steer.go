@@ -66,7 +66,7 @@ func (o *verbOptions) run(ctx context.Context, args []string) error {
 	return o.each(ctx, h, namespace, args)
 }
 
-// selected are the names of the Applications for pull with these labels; those that were named where there is no selector.
+// selected returns the names of the Applications for pull with the labels; without a selector, the given names.
 func (h *hub) selected(ctx context.Context, namespace, selector string, names []string) ([]string, error) {
 	if selector == "" {
 		return names, nil
@@ -89,7 +89,7 @@ func (h *hub) selected(ctx context.Context, namespace, selector string, names []
 	return names, nil
 }
 
-// each does what was asked for with each Application, and waits for all of them.
+// each applies the request to each Application, and waits for the effects.
 func (o *verbOptions) each(ctx context.Context, h *hub, namespace string, names []string) error {
 	steps := make([]func() (outcome, waiting), len(names))
 	for i, name := range names {
@@ -100,12 +100,12 @@ func (o *verbOptions) each(ctx context.Context, h *hub, namespace string, names 
 	return o.sideBySide(ctx, steps)
 }
 
-// one does it with one Application, and gives what waits for the effect where that is asked for.
+// one applies the request to an Application. With --wait, it also returns a function that waits for the effect.
 func (o *verbOptions) one(ctx context.Context, h *hub, key types.NamespacedName) (outcome, waiting) {
 	object := "applications.argoproj.io/" + key.String()
 	var facts *steer.Facts
 	var c *steer.Change
-	agreed, patched := "", false // a conflict may make another plan, which is asked about again
+	agreed, patched := "", false // after a conflict, a different plan needs a new confirmation
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		var err error
 		if facts, err = o.steerFacts(ctx, h, key); err != nil {
@@ -138,7 +138,7 @@ func (o *verbOptions) one(ctx context.Context, h *hub, key types.NamespacedName)
 	return r, nil
 }
 
-// wrote is an outcome that says when nothing was written.
+// wrote returns the outcome, marked as a dry run if nothing was written.
 func (o *verbOptions) wrote(r outcome) outcome {
 	if o.dryRun != "none" {
 		r.DryRun, r.Message = o.dryRun, "dry run: "+r.Message
@@ -146,7 +146,7 @@ func (o *verbOptions) wrote(r outcome) outcome {
 	return r
 }
 
-// steerFacts reads what a request depends on.
+// steerFacts reads the facts for a request.
 func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.NamespacedName) (*steer.Facts, error) {
 	app, err := reading.Get(ctx, h, key, &argocd.Application{})
 	if err != nil {
@@ -173,12 +173,13 @@ func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.Namespac
 		}
 	}
 	if apierrors.IsForbidden(err) {
-		err = nil // Towline has the last word
+		err = nil // Towline itself makes the final decision
 	}
 	return f, err
 }
 
-// write writes a change, or lets the hub check it. It tells whether a patch was written before a deletion.
+// write writes a change, or lets the hub check the change in a dry run. It reports whether a patch was written before
+// a deletion.
 func (o *verbOptions) write(ctx context.Context, h *hub, obj client.Object, c *steer.Change) (bool, error) {
 	if o.dryRun == "client" {
 		return false, nil
@@ -188,7 +189,7 @@ func (o *verbOptions) write(ctx context.Context, h *hub, obj client.Object, c *s
 	if dry {
 		patching = append(patching, client.DryRunAll)
 	}
-	if c.Delete && (dry || c.Patch != nil) { // a deletion that is refused is to leave no finalizers behind
+	if c.Delete && (dry || c.Patch != nil) { // a refused deletion must not change the finalizers
 		if err := remove(ctx, h, obj, client.DryRunAll); err != nil {
 			return false, err
 		}
@@ -204,7 +205,7 @@ func (o *verbOptions) write(ctx context.Context, h *hub, obj client.Object, c *s
 	return c.Patch != nil, remove(ctx, h, obj)
 }
 
-// remove deletes an object in the version that was read.
+// remove deletes an object, if its version is unchanged since the read.
 func remove(ctx context.Context, h *hub, obj client.Object, opts ...client.DeleteOption) error {
 	uid, version := obj.GetUID(), obj.GetResourceVersion()
 	return h.Delete(ctx, obj, append(opts, client.Preconditions{UID: &uid, ResourceVersion: &version})...)

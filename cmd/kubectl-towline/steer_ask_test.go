@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// person answers questions one after the other, and does something before the first answer.
+// person answers the prompts in order, and calls before ahead of the first answer.
 type person struct {
 	before  func()
 	answers []string
@@ -31,7 +31,7 @@ func (p *person) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// TestAsksAgain: a plan that a conflict has made another one is asked about again, and the same one is not.
+// TestAsksAgain checks that only a different plan after a conflict needs a new confirmation.
 func TestAsksAgain(t *testing.T) {
 	space(t, "asks-again")
 	for name, tc := range map[string]struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestDeleteRefused: who may not delete changes no finalizers either.
+// TestDeleteRefused checks that a user without the right to delete does not change finalizers.
 func TestDeleteRefused(t *testing.T) {
 	space(t, "refused")
 	one := app(t, fixture.Application("one").Namespace("refused"))
@@ -32,7 +32,7 @@ func TestDeleteRefused(t *testing.T) {
 	}
 }
 
-// lateRefusal refuses a deletion that it would not have refused in a dry run.
+// lateRefusal refuses a deletion, but not the dry run before.
 type lateRefusal struct {
 	client.Client
 }
@@ -46,7 +46,7 @@ func (c lateRefusal) Delete(ctx context.Context, obj client.Object, opts ...clie
 	return c.Client.Delete(ctx, obj, opts...)
 }
 
-// TestDeleteFailsLate: what has been written by then is told.
+// TestDeleteFailsLate checks that the error tells what was written before.
 func TestDeleteFailsLate(t *testing.T) {
 	space(t, "late")
 	one := app(t, fixture.Application("one").Namespace("late"))

@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// steerSet is what an ApplicationSet leaves of what others write on its Application of that name.
+// steerSet returns which changes of an Application the ApplicationSet keeps.
 func (h *hub) steerSet(ctx context.Context, key types.NamespacedName, app string) (*steer.Set, error) {
 	out := &steer.Set{Namespace: key.Namespace, Name: key.Name}
 	s, err := reading.Get(ctx, h, key, newApplicationSet())
@@ -64,7 +64,7 @@ func (o *verbOptions) pauseOther(ctx context.Context, h *hub, namespace string) 
 	missing := o.noCluster(ctx, h)
 	var c *steer.Change
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		if missing && o.request.Verb == steer.Pause { // what was a cluster can still be resumed
+		if missing && o.request.Verb == steer.Pause { // the namespace of a former cluster can still be resumed
 			return &steer.Refusal{Message: "there is no ManagedCluster " + o.cluster + " to pause", Do: "kubectl get managedclusters"}
 		}
 		if err := h.Get(ctx, key, obj); err != nil {
@@ -90,7 +90,7 @@ func (o *verbOptions) pauseOther(ctx context.Context, h *hub, namespace string) 
 	return o.finish([]outcome{r})
 }
 
-// noSuch says which object there is none of.
+// noSuch returns a short error for a missing object.
 func noSuch(object string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("there is no %s", object)
@@ -98,7 +98,8 @@ func noSuch(object string, err error) error {
 	return err
 }
 
-// noCluster tells whether --cluster names what is no cluster. Where that may not be read, Towline has the last word.
+// noCluster reports whether --cluster names a missing ManagedCluster. If the user may not read the ManagedCluster,
+// Towline decides.
 func (o *verbOptions) noCluster(ctx context.Context, h *hub) bool {
 	if o.cluster == "" {
 		return false

@@ -20,13 +20,13 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// space makes a namespace of the test's own.
+// space creates a namespace for a test.
 func space(t *testing.T, name string) {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
-// app makes an Application.
+// app creates an Application.
 func app(t *testing.T, b *fixture.ApplicationBuilder) *argocd.Application {
 	t.Helper()
 	a := b.UID("").Obj()
@@ -34,7 +34,7 @@ func app(t *testing.T, b *fixture.ApplicationBuilder) *argocd.Application {
 	return a
 }
 
-// now is an object as it is; nil where it is gone.
+// now returns the present object; nil for a missing object.
 func now[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
 	into, err := reading.Get(t.Context(), admin, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(T))
@@ -44,13 +44,13 @@ func now[T client.Object](t *testing.T, obj T) T {
 	return into
 }
 
-// changing is what is another with each run.
+// changing matches values that change with each run.
 var changing = regexp.MustCompile(`(resourceVersion: )"[0-9]+"|(uid: )[0-9a-f-]{36}`)
 
-// lasting is the output without that.
+// lasting removes the changing values from the output.
 func lasting(out string) []byte { return changing.ReplaceAll([]byte(out), []byte("$1$2…")) }
 
-// TestVerbs: each writes to the hub, and says what it asked for.
+// TestVerbs checks that each verb writes to the hub, and prints the request.
 func TestVerbs(t *testing.T) {
 	space(t, "verbs")
 	var out strings.Builder
@@ -77,7 +77,8 @@ func TestVerbs(t *testing.T) {
 	golden.Equal(t, "verbs.golden", lasting(out.String()))
 }
 
-// TestVerbsOfASet: what an ApplicationSet would undo is refused, with the lines for its template.
+// TestVerbsOfASet checks that a change is refused if the ApplicationSet would undo the change. The refusal has the
+// lines for the template.
 func TestVerbsOfASet(t *testing.T) {
 	accepted(t, "sets")
 	s := newApplicationSet()
@@ -106,7 +107,7 @@ func TestVerbsOfASet(t *testing.T) {
 	golden.Equal(t, "verbs-of-a-set.golden", lasting(out.String()))
 }
 
-// TestVerbWithoutRights: the right that is missing is named.
+// TestVerbWithoutRights checks that the error names the missing right.
 func TestVerbWithoutRights(t *testing.T) {
 	space(t, "rights")
 	app(t, fixture.Application("one").Namespace("rights"))
@@ -121,7 +122,7 @@ func TestVerbWithoutRights(t *testing.T) {
 	}
 }
 
-// TestWait: until the hub shows the effect, or the time is over.
+// TestWait checks that --wait ends with the effect on the hub, or with the timeout.
 func TestWait(t *testing.T) {
 	space(t, "waits")
 	one := app(t, fixture.Application("one").Namespace("waits").Cluster("waits").Finalizers(apis.FinalizerResources))
@@ -129,7 +130,7 @@ func TestWait(t *testing.T) {
 		"is over: Towline has not said so yet") {
 		t.Errorf("got %+v", s)
 	}
-	// later does what Towline would, when the Application has been written.
+	// later does Towline's work after the write of the Application.
 	later := func(what string, when func(*argocd.Application) bool) {
 		go func() {
 			for range 1000 {
@@ -169,7 +170,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitForWorks: a release is over when the ManifestWork is gone, and who may not see that is told.
+// TestWaitForWorks checks that a release ends with the ManifestWork. A user without the right to read works gets an
+// error.
 func TestWaitForWorks(t *testing.T) {
 	space(t, "works")
 	one := app(t, fixture.Application("one").Namespace("works").Cluster("works"))

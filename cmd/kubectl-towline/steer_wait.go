@@ -18,16 +18,16 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// lookAgain is how long a watch may last: a ManifestWork goes without a change of its Application.
+// lookAgain is the maximum time of a watch: a ManifestWork can go without a change of the Application.
 const lookAgain = 5 * time.Second
 
-// await waits until the hub shows the effect, or the time is over.
+// await waits until the hub shows the effect, or until the end time.
 func (o *verbOptions) await(ctx context.Context, h *hub, before *argocd.Application, c *steer.Change, r outcome, end time.Time) outcome {
 	fmt.Fprintf(o.ErrOut, "%s: %s; waiting for %s\n", before.Name, plain(c.Message), plain(c.Awaits))
 	waiting, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	said := ""
-	for { // read once more when the time is over, and once in any case: the last word is what was read
+	for { // read at least once, and once more at the end: the result is always from the last read
 		p, version, err := o.progress(ctx, h, before)
 		switch {
 		case err != nil:
@@ -49,7 +49,7 @@ func (o *verbOptions) await(ctx context.Context, h *hub, before *argocd.Applicat
 	}
 }
 
-// progress reads how far a request has come, and the version of the Application that tells.
+// progress reads the progress of a request, and returns the resource version of the Application.
 func (o *verbOptions) progress(ctx context.Context, h *hub, before *argocd.Application) (steer.Progress, string, error) {
 	e := &steer.Effect{Verb: o.request.Verb, Undo: o.request.Undo, Before: before}
 	var err error
@@ -67,7 +67,7 @@ func (o *verbOptions) progress(ctx context.Context, h *hub, before *argocd.Appli
 	return e.Progress(), e.Now.ResourceVersion, nil
 }
 
-// workOf is the ManifestWork of an Application; nil for none.
+// workOf returns the ManifestWork of an Application; nil for none.
 func (h *hub) workOf(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
 	if app.Cluster() == "" {
 		return nil, nil //nolint:nilnil // documented
@@ -75,7 +75,7 @@ func (h *hub) workOf(ctx context.Context, app *argocd.Application) (*workv1.Mani
 	return reading.Get(ctx, h, work.Key(app), &workv1.ManifestWork{})
 }
 
-// changed waits until an object of such a list changes, for a few seconds at most.
+// changed waits for a change of the object, for at most lookAgain. list is an empty list of the object's kind.
 func (h *hub) changed(ctx context.Context, list client.ObjectList, obj client.Object, version string) error {
 	ctx, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
@@ -91,7 +91,7 @@ func (h *hub) changed(ctx context.Context, list client.ObjectList, obj client.Ob
 	defer watcher.Stop()
 	select {
 	case event, open := <-watcher.ResultChan():
-		if !open || event.Type == watch.Error { // it cannot be watched from that version: look again, and not at once
+		if !open || event.Type == watch.Error { // the version cannot be watched: read again after a pause
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():

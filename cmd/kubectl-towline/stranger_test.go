@@ -12,10 +12,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// controllerLabels are those of Towline's Deployment.
+// controllerLabels are the labels of Towline's Deployment.
 var controllerLabels = map[string]string{"app.kubernetes.io/name": "towline", "app.kubernetes.io/component": "controller"}
 
-// bindTowline makes the binding of a Towline in a namespace, as deploy/rbac has it.
+// bindTowline creates the binding of a Towline in a namespace, as in deploy/rbac.
 func bindTowline(t *testing.T, namespace string) {
 	t.Helper()
 	create(t, bindingOf("towline-controller", "towline-controller", namespace))
@@ -28,7 +28,8 @@ func bindingOf(name, role, namespace string) *rbacv1.ClusterRoleBinding {
 	}
 }
 
-// TestATenantsDeploymentSteersNothing: it has Towline's labels, arguments of its own, and a namespace that the hub lists first.
+// TestATenantsDeploymentSteersNothing checks that a tenant's Deployment has no effect. The Deployment has Towline's
+// labels, its own arguments, and a namespace at the start of the hub's list.
 func TestATenantsDeploymentSteersNothing(t *testing.T) {
 	for title, install := range map[string]func(t *testing.T){
 		"installed by a manifest": func(t *testing.T) { t.Helper(); bindTowline(t, "stranger-towline") },

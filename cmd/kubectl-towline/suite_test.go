@@ -34,7 +34,7 @@ var (
 	admin client.Client
 )
 
-// TestMain runs all tests against one API server of the fleet.
+// TestMain runs all tests against a single API server.
 func TestMain(m *testing.M) {
 	code, err := runSuite(m)
 	if err != nil {
@@ -78,7 +78,7 @@ func runSuite(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// loadCRDs loads those of the kinds that the commands read. Of schemas that take long, nothing is checked.
+// loadCRDs loads the CRDs of the kinds that the commands read. Slow schemas are not validated.
 func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob("../../deploy/crds/apps.*.yaml")
 	if err != nil {
@@ -106,19 +106,19 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return out, nil
 }
 
-// said is what a command printed, and its exit code.
+// said is the output and the exit code of a command.
 type said struct {
 	out, errOut string
 	code        int
 }
 
-// as runs a command as a user; the administrator for "".
+// as runs a command as a user; "" is the administrator.
 func as(t *testing.T, user, in string, args ...string) said {
 	t.Helper()
 	return answering(t, user, strings.NewReader(in), args...)
 }
 
-// answering runs a command as a user, who answers what it asks.
+// answering runs a command as a user with answers to the prompts.
 func answering(t *testing.T, user string, in io.Reader, args ...string) said {
 	t.Helper()
 	name, groups := "admin", []string{"system:masters"}
@@ -144,7 +144,7 @@ func answering(t *testing.T, user string, in io.Reader, args ...string) said {
 	return said{out.String(), errOut.String(), code}
 }
 
-// create makes objects, and removes them when the test ends.
+// create creates objects, and removes them at the end of the test.
 func create(t *testing.T, objects ...client.Object) {
 	t.Helper()
 	for _, obj := range objects {
@@ -166,8 +166,8 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// finish ends a namespace that is being deleted, as its controller would: an API server alone makes no end of it, and the next run of the
-// test needs it.
+// finish finalizes a namespace in deletion, as its controller would. The API server alone does not finish the
+// deletion, and the next run of the test needs the name.
 func finish(ctx context.Context, t *testing.T, ns *corev1.Namespace) {
 	t.Helper()
 	err := admin.Get(ctx, client.ObjectKeyFromObject(ns), ns)
@@ -180,7 +180,7 @@ func finish(ctx context.Context, t *testing.T, ns *corev1.Namespace) {
 	}
 }
 
-// may gives a user rights in a namespace, and waits until the API server heeds that.
+// may gives a user rights in a namespace, and waits until the API server knows the rights.
 func may(t *testing.T, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: user}

@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// narrow is how many bytes of a message a table shows; wide tables show as much as Towline does.
+	// narrow is the maximum length of a message in a table, in bytes. Wide tables show the whole message of Towline.
 	narrow = 96
 
-	// shortHash is how much of a commit a table shows.
+	// shortHash is the number of shown characters of a commit.
 	shortHash = 8
 
-	// notKnown stands for what is not known.
+	// notKnown is the cell for an unknown value.
 	notKnown = "-"
 )
 
-// table prints lines with aligned columns, each behind the sign of a state.
+// table prints lines with aligned columns. Each line begins with the glyph of a state.
 type table struct {
 	o     *options
 	lines [][]string
 	state []why.State
 }
 
-// newTable is a table with a headline.
+// newTable returns a table with a headline.
 func (o *options) newTable(columns ...string) *table {
 	t := &table{o: o}
 	t.add("", columns...)
 	return t
 }
 
-// add adds a line. What is empty is shown as notKnown. A cell is cut, as each line is as wide as the widest: whoever writes Applications
-// writes their status too.
+// add adds a line. An empty cell becomes notKnown. Cells have a maximum length, because each line is as wide as the
+// widest line. Authors of Applications also write the status, and could use long text.
 func (t *table) add(state why.State, cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
@@ -49,7 +49,7 @@ func (t *table) add(state why.State, cells ...string) {
 	t.lines, t.state = append(t.lines, line), append(t.state, state)
 }
 
-// write prints it as far as limit lines; 0 for all.
+// write prints the table up to limit lines; 0 for all.
 func (t *table) write(p *printer, limit int) {
 	var widths []int
 	for _, line := range t.lines {
@@ -77,7 +77,7 @@ func (t *table) write(p *printer, limit int) {
 	}
 }
 
-// rowTable is the table of rows of Applications.
+// rowTable returns the table of rows of Applications.
 func (o *options) rowTable(rows []view.Row, namespaces bool) *table {
 	columns := []string{"NAME", "CLUSTER", "SYNC", "HEALTH", "OPERATION", "REVISION", "HEARD", "WHY"}
 	if namespaces {
@@ -95,7 +95,7 @@ func (o *options) rowTable(rows []view.Row, namespaces bool) *table {
 	return t
 }
 
-// because is why something is not well.
+// because returns the reason and message of a problem.
 func (o *options) because(reason, message string) string {
 	text := view.Because(reason, message)
 	if o.output != "wide" {
@@ -104,7 +104,7 @@ func (o *options) because(reason, message string) string {
 	return text
 }
 
-// revision is that of a row, short where it is a commit.
+// revision returns the revision of a row. A commit is shortened.
 func (o *options) revision(r string) string {
 	parts := strings.Split(r, ",")
 	for i, p := range parts {
@@ -115,7 +115,7 @@ func (o *options) revision(r string) string {
 	return strings.Join(parts, ",")
 }
 
-// age is how long ago something was; empty where that is not known.
+// age returns the time since t; empty for an unknown time.
 func age(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -123,7 +123,7 @@ func age(t *time.Time) string {
 	return duration.HumanDuration(time.Since(*t))
 }
 
-// printUnread says what may not be read: below a table, and beside anything else.
+// printUnread prints the refused reads: below a table, or to the error output.
 func (o *options) printUnread(h *hub) error {
 	to := o.Out
 	if o.output != "table" && o.output != "wide" {
@@ -136,7 +136,7 @@ func (o *options) printUnread(h *hub) error {
 	return p.err
 }
 
-// show prints a view: as a table, or as it is.
+// show prints a view as a table, or in the format of --output.
 func (o *options) show(h *hub, v any, names []string, t func() *table) error {
 	done, err := o.printed(v, strings.Join(names, "\n"))
 	if err != nil {

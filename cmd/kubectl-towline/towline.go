@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// towline are the flags of the hub's `towline controller` that decide what becomes of an Application.
+// towline has the flags of the hub's `towline controller` for decisions about Applications.
 type towline struct {
 	argocdNamespace      string
 	clusterAuthorization string
@@ -29,12 +29,12 @@ type towline struct {
 	controllers          []string
 }
 
-// addFlags adds what `towline controller` has too.
+// addFlags adds the flags shared with `towline controller`.
 func (t *towline) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: the one that Towline's Deployment names")
 }
 
-// read reads the flags of the hub's Towline from its Deployment, where that may be read and is there.
+// read reads the flags of the hub's Towline from its Deployment, if the Deployment exists and the user may read it.
 func (t *towline) read(ctx context.Context, c client.Reader) error {
 	list, err := reading.Controllers(ctx, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (t *towline) read(ctx context.Context, c client.Reader) error {
 	return nil
 }
 
-// controllerFlags are those of the controller that count here. One that the user has set stays.
+// controllerFlags adds the relevant flags of the controller. A flag set by the user stays.
 func (t *towline) controllerFlags(fs *pflag.FlagSet, namespace string) {
 	argocd := t.argocdNamespace
 	if argocd == "" {
@@ -74,15 +74,15 @@ func (t *towline) controllerFlags(fs *pflag.FlagSet, namespace string) {
 	fs.StringSliceVar(&t.controllers, "controllers", nil, "")
 }
 
-// resourceTree is the name, in --controllers, of the one that writes to Argo CD's Redis.
+// resourceTree is the name of the controller for Argo CD's Redis in --controllers.
 const resourceTree = "resourcetree"
 
-// runs tells whether a controller runs: all do, unless some are named.
+// runs reports whether a controller runs. Without a list of names, all controllers run.
 func (t *towline) runs(name string) bool {
 	return len(t.controllers) == 0 || slices.Contains(t.controllers, "*") || slices.Contains(t.controllers, name)
 }
 
-// explainer is one with the flags of the hub's Towline.
+// explainer returns an Explainer with the flags of the hub's Towline.
 func (t *towline) explainer(c client.Client) (*propagation.Explainer, error) {
 	e := &propagation.Explainer{
 		Client: c, Clusters: t.clusterAuthorization, ArgoCDNamespace: t.argocdNamespace, AppNamespaces: t.appNamespaces,

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/controllers"
 )
 
-// TestWhichControllersRun follows from --controllers of Towline's Deployment.
+// TestWhichControllersRun checks the running controllers from --controllers of Towline's Deployment.
 func TestWhichControllersRun(t *testing.T) {
 	if !slices.Contains(controllers.Names, resourceTree) {
 		t.Errorf("%v", controllers.Names)

@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// treeOptions are those of `kubectl towline tree`.
+// treeOptions are the options of `kubectl towline tree`.
 type treeOptions struct {
 	*options
 
@@ -114,14 +114,14 @@ func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*vi
 	return view.TreeOf(f), nil
 }
 
-// treeOfSet reads the tree of an ApplicationSet: its ManifestWorks in one list, by their label.
+// treeOfSet reads the tree of an ApplicationSet. The ManifestWorks come from a single list, by label.
 func (h *hub) treeOfSet(ctx context.Context, key types.NamespacedName) (*view.Node, error) {
 	works := map[types.NamespacedName]*workv1.ManifestWork{}
 	labels := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(key)}
 	err := pages(ctx, h, &workv1.ManifestWorkList{}, pageSize, func(page *workv1.ManifestWorkList) error {
 		for i := range page.Items {
 			w := &page.Items[i]
-			w.Spec = workv1.ManifestWorkSpec{} // the most of it, and nothing that is shown
+			w.Spec = workv1.ManifestWorkSpec{} // the spec is large, and not shown
 			works[client.ObjectKeyFromObject(w)] = w
 		}
 		return nil
@@ -151,7 +151,7 @@ func (h *hub) treeOfSet(ctx context.Context, key types.NamespacedName) (*view.No
 	return view.TreeOfSet(key.Namespace, key.Name, nodes), nil
 }
 
-// print prints a node, and what it brings below it. The lines before it are those of the tree.
+// print prints a node with all nodes below. before and below are the tree lines in front of the text.
 func (t *treeOptions) print(p *printer, n *view.Node, before, below, cluster string) {
 	name := n.Name
 	if n.Namespace != "" {

@@ -9,14 +9,14 @@ import (
 	"github.com/towline-io/towline/pkg/steer"
 )
 
-// verbOptions are those of the commands that change something.
+// verbOptions are the options of the commands that write.
 type verbOptions struct {
 	*options
 
 	request  steer.Request
 	selector string
-	cluster  string // of pause and resume
-	set      string // of pause and resume
+	cluster  string // only for pause and resume
+	set      string // only for pause and resume
 	cascade  bool
 	yes      bool
 	dryRun   string
@@ -24,7 +24,7 @@ type verbOptions struct {
 	timeout  time.Duration
 }
 
-// verbHelp is what the help of a verb says.
+// verbHelp is the help of a verb.
 type verbHelp struct {
 	verb           steer.Verb
 	use            string
@@ -32,7 +32,7 @@ type verbHelp struct {
 	flags          func(o *verbOptions, fs *pflag.FlagSet)
 }
 
-// verbHelps are those of all verbs.
+// verbHelps are the help texts of all verbs.
 var verbHelps = []verbHelp{
 	{verb: steer.Sync, use: "sync APPLICATION...", short: "Ask the cluster's Argo CD to sync Applications",
 		example: "kubectl towline sync -n argocd guestbook --prune --wait",
@@ -79,7 +79,7 @@ var verbHelps = []verbHelp{
 		}},
 }
 
-// newVerbCommands are the commands that change something.
+// newVerbCommands returns the commands that write.
 func newVerbCommands(o *options) []*cobra.Command {
 	out := make([]*cobra.Command, 0, len(verbHelps))
 	for _, h := range verbHelps {
@@ -102,7 +102,7 @@ func newVerbCommands(o *options) []*cobra.Command {
 	return out
 }
 
-// addWriting adds the flags of everything that writes.
+// addWriting adds the flags of all commands that write.
 func (o *verbOptions) addWriting(fs *pflag.FlagSet) {
 	fs.StringVar(&o.dryRun, "dry-run", "none",
 		"none, client (print what would be written) or server (the hub also checks it); client and server write nothing")
@@ -110,7 +110,7 @@ func (o *verbOptions) addWriting(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --wait: wait for at most this long")
 }
 
-// addYes adds the flag of everything that asks.
+// addYes adds the flag of all commands that ask for confirmation.
 func (o *verbOptions) addYes(fs *pflag.FlagSet) {
 	fs.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 }

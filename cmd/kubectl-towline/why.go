@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// whyOptions are those of `kubectl towline why`.
+// whyOptions are the options of `kubectl towline why`.
 type whyOptions struct {
 	*options
 
@@ -75,9 +75,9 @@ func (o *whyOptions) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// facts reads the way of an Application, or of what an ApplicationSet is to have on a cluster.
+// facts reads the delivery of an Application, or of an ApplicationSet's Application on a cluster.
 func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, cluster string) (*why.Facts, error) {
-	h.read = map[string]client.Object{} // the way is looked at once, and the decision reads again what its rules need
+	h.read = map[string]client.Object{} // the command reads each object once, and the decision reads the same objects again
 	defer func() { h.read = nil }()
 	f := &why.Facts{Now: time.Now(), Cluster: cluster}
 	var err error
@@ -104,7 +104,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 	return f, nil
 }
 
-// applicationOn is the Application of an ApplicationSet on a cluster; nil where it has made none.
+// applicationOn returns the Application of an ApplicationSet on a cluster; nil for none.
 func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, cluster string) (*argocd.Application, error) {
 	list := metadataList(applicationKind)
 	if err := h.List(ctx, list, client.InNamespace(set.Namespace), client.HasLabels{apis.LabelPull}); err != nil {
@@ -119,7 +119,7 @@ func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, clust
 	return nil, nil //nolint:nilnil // documented
 }
 
-// decide reads what becomes of the Application, and how far it has come.
+// decide reads Towline's decision about the Application, and the progress of the delivery.
 func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
 	if err := t.read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
 		return err
@@ -140,7 +140,7 @@ func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
 	return h.rest(ctx, f)
 }
 
-// rest reads what can be read without the rights to decide.
+// rest reads the facts that need fewer rights than the decision.
 func (h *hub) rest(ctx context.Context, f *why.Facts) error {
 	if f.App.Cluster() == "" {
 		return nil
@@ -162,7 +162,7 @@ func (h *hub) rest(ctx context.Context, f *why.Facts) error {
 	return err
 }
 
-// set reads the ApplicationSet: that of the Application, or the one that was asked for.
+// set reads the ApplicationSet of the Application, or the requested ApplicationSet.
 func (h *hub) set(ctx context.Context, f *why.Facts, asked types.NamespacedName) error {
 	key := asked
 	if f.App != nil {
@@ -190,7 +190,7 @@ func (h *hub) set(ctx context.Context, f *why.Facts, asked types.NamespacedName)
 	return h.generators(ctx, f, set)
 }
 
-// generators reads what the ApplicationSet's generators go by.
+// generators reads the inputs of the ApplicationSet's generators.
 func (h *hub) generators(ctx context.Context, f *why.Facts, set *applicationSet) error {
 	for _, g := range set.decisionGenerators() {
 		decisions := &clusterv1beta1.PlacementDecisionList{}
@@ -212,7 +212,7 @@ func (h *hub) generators(ctx context.Context, f *why.Facts, set *applicationSet)
 	return h.secret(ctx, f)
 }
 
-// secret reads whether Argo CD knows the cluster. Of Secrets, metadata alone is asked for.
+// secret reads whether Argo CD has a Secret of the cluster. It reads only the metadata of Secrets.
 func (h *hub) secret(ctx context.Context, f *why.Facts) error {
 	secrets := metadataList(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := h.List(ctx, secrets, client.InNamespace(f.Set.Namespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
@@ -229,7 +229,7 @@ func (h *hub) secret(ctx context.Context, f *why.Facts) error {
 		case f.Cluster:
 			f.Set.Secret = why.SecretFound
 			return nil
-		case "": // one made by hand says in its data for which cluster it is, which is not asked for
+		case "": // a manually created Secret names the cluster only in its data, and the data is not read
 			f.Set.Secret = why.SecretUnread
 		}
 	}

@@ -19,13 +19,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// whys has the Applications of TestWhy, and whysArgoCD is its Argo CD's namespace: no other test has it.
+// whys is the namespace of the Applications in TestWhy. whysArgoCD is the namespace of their Argo CD. No other test
+// uses the namespaces.
 const (
 	whys       = "whys"
 	whysArgoCD = "whys-argocd"
 )
 
-// project makes an AppProject in the namespace of an Argo CD.
+// project creates an AppProject in the namespace of an Argo CD.
 func project(t *testing.T, namespace, name string, edits ...func(spec map[string]any)) {
 	t.Helper()
 	spec := map[string]any{
@@ -42,7 +43,7 @@ func project(t *testing.T, namespace, name string, edits ...func(spec map[string
 	create(t, &obj)
 }
 
-// accepted makes a managed cluster that may be sent to, with its namespace.
+// accepted creates an accepted managed cluster with a namespace.
 func accepted(t *testing.T, name string, edits ...func(*clusterv1.ManagedCluster)) {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -80,18 +81,18 @@ func given(t *testing.T, namespace string) {
 	}
 }
 
-// in is an Application of the tests that may be sent to whys-c1.
+// in returns an Application permitted on whys-c1.
 func in(name string) *fixture.ApplicationBuilder {
 	return fixture.Application(name).Namespace(whys).Cluster("whys-c1")
 }
 
-// specIn is its spec in an AppProject.
+// specIn returns the spec of a test Application in an AppProject.
 func specIn(project string) string {
 	return fmt.Sprintf(`{"project":%q,"source":{"repoURL":"https://git.example.com/apps.git","path":"a","targetRevision":"HEAD"},`+
 		`"destination":{"server":"https://kubernetes.default.svc","namespace":"a"}}`, project)
 }
 
-// reasons are Applications by the reason for which they are not on their cluster.
+// reasons returns Applications by the reason that stops their delivery.
 func reasons() map[string]*fixture.ApplicationBuilder {
 	return map[string]*fixture.ApplicationBuilder{
 		"NotLabelled":                       in("a").NoLabel(apis.LabelPull),
@@ -121,7 +122,8 @@ func reasons() map[string]*fixture.ApplicationBuilder {
 	}
 }
 
-// TestWhy: for each reason that objects of the hub can give, the way stops there, and a tenant is told what the Application says.
+// TestWhy checks that each reason from objects of the hub stops the diagnosis at the right link. A tenant sees the
+// text of the Application.
 func TestWhy(t *testing.T) {
 	for _, ns := range []string{whys, "whys-tenant", whysArgoCD} {
 		create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}})
