@@ -183,8 +183,8 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 		var w *workv1.ManifestWork
 
 		BeforeAll(func(ctx SpecContext) {
-			// With AdoptAlways, the work has the same spec from the start. A work that first checks for an existing
-			// Application gets another update mode with a repair.
+			// With AdoptAlways, the work has the same spec from the start. Otherwise the work first only checks for an
+			// existing Application, and a repair would also change the work's update mode.
 			mine = fixture.Application("mine").Cluster("cluster1").Spec(spec("guestbook", "mine")).
 				Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
 			mine.UID = ""

@@ -171,7 +171,8 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 	})
 })
 
-// stop stops a process of a cluster, and starts the process again when the spec has ended.
+// stop stops a process of a cluster. A clean-up starts the process at the end of the spec, unless the spec has started
+// the process before.
 func stop(ctx context.Context, on, process string) {
 	GinkgoHelper()
 	Expect(f.Cluster(on).StopProcess(ctx, process)).To(Succeed())

@@ -82,7 +82,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		broken  = "cluster2" // its Argo CD 2 keeps the health of resources
 		name    = "cluster2-guestbook-app"
 		file    = "guestbook/deployment.yaml"
-		reasons = 10 * time.Second // limit from the cluster's knowledge to the user's
+		reasons = 10 * time.Second // maximum delay from the cluster's Argo CD to the hub's report
 	)
 	var manifest string
 
