@@ -86,7 +86,7 @@ func (r *Reconciler) owner(ctx context.Context, from client.Reader, key types.Na
 }
 
 // send creates or updates the report, and returns the stored report. A full update is nearly twice as fast on the API
-// server as a patch, because a patch must first be applied to an equally large object.
+// server as a patch. A patch must first be applied to an equally large object.
 func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, s *set) (*published, error) {
 	conditions := slices.Clone(desired.Status.Conditions)
 	s.size = report.Size(desired)

@@ -102,7 +102,7 @@ func RepositorySecrets() labels.Selector {
 }
 
 // watchObjects queues the works of Applications after a change of a named object. A separate cache holds only the marks
-// of all Secrets and ConfigMaps on the hub, because the shared cache has only the Secrets of Argo CD.
+// of all Secrets and ConfigMaps on the hub. The shared cache has only the Secrets of Argo CD.
 func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	objects, err := cache.New(mgr.GetConfig(), cache.Options{
 		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), DefaultTransform: marksOnly,

@@ -166,8 +166,8 @@ func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWork
 	return nil
 }
 
-// observeOwner sets OwnOwner to a different Application in the annotations of the own work, if the own work has the key
-// of the work of that Application.
+// observeOwner sets OwnOwner to the Application in the annotations of the own work. It does so only if this Application
+// exists, is a different one, and has a work with the same key.
 func (seen *observation) observeOwner(ctx context.Context) error {
 	seen.OwnOwner = types.NamespacedName{}
 	if seen.Own == nil {

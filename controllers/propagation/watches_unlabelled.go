@@ -68,7 +68,7 @@ func applicationMetadata() *metav1.PartialObjectMetadata {
 //
 // A create event passes for an Application that the hub's own Argo CD skips: after the loss of the label, and at each
 // start. The label may have been lost while no replica led, or just before this replica led. In the latter case, the
-// watch of the labelled Applications was ahead of this watch, and the queue dropped the request because neither cache
+// watch of the labelled Applications was ahead of this watch. The queue then dropped the request, because neither cache
 // had the Application.
 func endChanged() predicate.Predicate {
 	return predicate.Funcs{

@@ -30,9 +30,10 @@ func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.Op
 	return &out
 }
 
-// supersedes reports whether a user on the hub has removed the last operation from the status, and requests a new
-// operation that the cluster has not begun. Argo CD's API server and Kargo do both in one write. If the hub showed the
-// last operation again, a client waiting for the new operation would see the wrong end, or repeat the request.
+// supersedes reports whether a user on the hub has removed the last operation from the status and requests a new
+// operation. It returns false once the cluster has begun the new operation. Argo CD's API server and Kargo remove and
+// request in one write. If the hub showed the last operation again, a client waiting for the new operation would see
+// the wrong end, or repeat the request.
 func supersedes(app *argocd.Application, sent relay.Sent, seen *feedback.Observation, o *argocd.OperationState) bool {
 	if app.Operation == nil || app.Status.OperationState != nil || o.Running() {
 		return false

@@ -315,8 +315,8 @@ func (p *process) report(at key) {
 	p.reports.done(at, result, err)
 }
 
-// meanwhile is called before each read or write of a reconcile. It runs the inner steps that the step has for this
-// moment.
+// meanwhile is called before each read or write of a reconcile. If the step has inner steps for this read or write,
+// meanwhile first runs the inner steps.
 func (p *process) meanwhile() {
 	if c := p.call; c != nil {
 		c.reads++

@@ -486,9 +486,13 @@ func hubSync(app *argocd.Application, runs bool) {
 // auto ends the revisions of Applications with automated syncs.
 const auto = "-auto"
 
-// createApplication creates an Application for the cluster in the first word, with further words as options: cascade
-// for Argo CD's finalizer, hooks for the finalizer of post-delete hooks, old-first, auto for automated syncs, of-set
-// for an Application of an ApplicationSet, followed for an ApplicationSet with a Placement.
+// createApplication creates an Application for the cluster in the first word. The further words are options:
+//   - cascade: Argo CD's finalizer;
+//   - hooks: the finalizer of post-delete hooks;
+//   - old-first: the order of moves;
+//   - auto: automated syncs;
+//   - of-set: an Application of an ApplicationSet;
+//   - followed: an ApplicationSet with a Placement.
 func (w *World) createApplication(at key, words []string) {
 	app := &argocd.Application{}
 	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
