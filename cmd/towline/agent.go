@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/agent"
 )
 
-// userAgent is how the hub's audit log knows the agent.
+// userAgent is the name of the agent in the hub's audit log.
 const userAgent = "towline-agent"
 
 func newAgentCommand() *cobra.Command {
@@ -39,7 +39,7 @@ func newAgentCommand() *cobra.Command {
 	return cmd
 }
 
-// runAgent works until ctx ends or something fails that cannot be worked around.
+// runAgent runs until ctx ends, or until an error without a workaround.
 func runAgent(ctx context.Context, o *agentOptions) error {
 	if err := setupLogs(&o.common); err != nil {
 		return err
@@ -60,7 +60,7 @@ func runAgent(ctx context.Context, o *agentOptions) error {
 	return controllers.Start(ctx, mgr)
 }
 
-// newAgentManager makes the manager of the cluster's side, with the agent and its way to the hub.
+// newAgentManager returns the manager on the cluster, with the agent and its connection to the hub.
 func newAgentManager(ctx context.Context, config, hubConfig *rest.Config, o *agentOptions) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := agent.AddToScheme(scheme); err != nil {
@@ -86,7 +86,7 @@ func agentManagerOptions(scheme *runtime.Scheme, o *agentOptions) ctrl.Options {
 	return m
 }
 
-// hubRESTConfig is how to reach the hub. The files that the kubeconfig names are read again when they change.
+// hubRESTConfig returns the connection to the hub. The client reads the files in the kubeconfig again after a change.
 func hubRESTConfig(o *agentOptions) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", o.hubKubeconfig)
 	if err != nil {

@@ -49,16 +49,17 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 		"namespace of the cluster's Argo CD, to report from its Redis what is not in Git: ReplicaSets, Pods and so on; default: none is read")
 }
 
-// agent is what the agent is told.
+// agent returns the options for the agent.
 func (o *agentOptions) agent() agent.Options {
 	return agent.Options{Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter, ArgoCDTree: o.argocdTree}
 }
 
-// notComparedVariable is the variable of the add-on's AddOnDeploymentConfig, which Open Cluster Management puts into the environment. It
-// cannot be in the arguments of the AddOnTemplate: a config of a user's own may lack it.
+// notComparedVariable is a variable of the add-on's AddOnDeploymentConfig. Open Cluster Management puts the variable
+// into the environment. An argument in the AddOnTemplate is not possible, because a user's own config may lack the
+// variable.
 const notComparedVariable = "NOT_COMPARED_AFTER"
 
-// fromEnvironment takes from the environment what no flag says.
+// fromEnvironment sets options from the environment, unless a flag is set.
 func (o *agentOptions) fromEnvironment(lookup func(string) (string, bool), fs *pflag.FlagSet) error {
 	value, ok := lookup(notComparedVariable)
 	if !ok || value == "" || fs.Changed("not-compared-after") {
@@ -72,7 +73,7 @@ func (o *agentOptions) fromEnvironment(lookup func(string) (string, bool), fs *p
 	return nil
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate returns all errors in the options, with the flag and the accepted values.
 func (o *agentOptions) validate() error {
 	errs := []error{o.common.validate()}
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

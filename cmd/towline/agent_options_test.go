@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// parseAgent gives the options of a command line of `towline agent`.
+// parseAgent returns the options of a `towline agent` command line.
 func parseAgent(t *testing.T, args ...string) *agentOptions {
 	t.Helper()
 	o := newAgentOptions()
@@ -93,7 +93,8 @@ func TestAgentValidate(t *testing.T) {
 	}
 }
 
-// TestNotComparedByVariable: the add-on's config says it, a flag goes before it, and a config without it changes nothing.
+// TestNotComparedByVariable checks that the add-on's config sets the option, and that a flag wins. A config without
+// the variable changes nothing.
 func TestNotComparedByVariable(t *testing.T) {
 	for title, tc := range map[string]struct {
 		value string

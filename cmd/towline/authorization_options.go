@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// authorizationOptions are the flags about who may send what where.
+// authorizationOptions are the flags about permissions of Applications on clusters.
 type authorizationOptions struct {
 	clusterAuthorization string
 	argocdNamespace      string
@@ -28,13 +28,13 @@ type authorizationOptions struct {
 	executor             string
 }
 
-// What becomes of a work whose Application has lost the right to it.
+// The treatment of a work whose Application has lost the permission.
 const (
 	freeze   = "freeze"
 	deleteIt = "delete"
 )
 
-// podNamespaceFile is where a pod finds the name of its own namespace.
+// podNamespaceFile has the name of a pod's own namespace.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 func newAuthorizationOptions() authorizationOptions {
@@ -45,7 +45,7 @@ func newAuthorizationOptions() authorizationOptions {
 	}
 }
 
-// podNamespace returns the namespace of the pod, which a file of the pod's ServiceAccount names; empty outside a pod.
+// podNamespace returns the namespace of the pod, from a file of the pod's ServiceAccount; empty outside a pod.
 func podNamespace(file string) string {
 	own, err := os.ReadFile(file)
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides it")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate returns all errors in the options, with the flag and the accepted values.
 func (o *authorizationOptions) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -120,7 +120,7 @@ func (o *authorizationOptions) namespaceRules() ([]authorization.NamespaceRule, 
 	return rules, errors.Join(errs...)
 }
 
-// settings are the options for the controllers. They have been validated.
+// settings returns the options for the controllers. Call validate first.
 func (o *authorizationOptions) settings() controllers.Authorization {
 	rules, err := o.namespaceRules()
 	if err != nil {

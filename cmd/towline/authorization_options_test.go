@@ -41,7 +41,7 @@ func TestPodNamespace(t *testing.T) {
 	}
 }
 
-// TestLeaseNamespace: outside a pod, the Lease is beside Argo CD.
+// TestLeaseNamespace checks that the Lease is in the namespace of Argo CD outside a pod.
 func TestLeaseNamespace(t *testing.T) {
 	m := managerOptions(runtime.NewScheme(), parse(t, "--argocd-namespace=gitops"))
 	if m.LeaderElectionNamespace != "gitops" {

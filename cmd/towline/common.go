@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// common are the flags of every command that runs on.
+// common has the flags of every long-running command.
 type common struct {
 	kubeconfig string
 
@@ -26,7 +26,7 @@ type common struct {
 	logFormat string
 }
 
-// shutdownTimeout is how long a program may take after SIGTERM to finish the reconciles that run. The pods' grace period is a little longer.
+// shutdownTimeout is the time for running reconciles after SIGTERM. The grace period of the pods is a little longer.
 const shutdownTimeout = 30 * time.Second
 
 func newCommon() common {
@@ -39,7 +39,7 @@ func newCommon() common {
 	}
 }
 
-// addFlags registers a flag for every option. whose says which cluster is meant, where the program runs.
+// addFlags registers a flag for every option. whose names the cluster of the program in the help text.
 func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"path of the "+whose+"'s kubeconfig; default: $KUBECONFIG, the pod's own ServiceAccount, then ~/.kube/config")
@@ -58,7 +58,7 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "format of the log: json or console")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate returns all errors in the options, with the flag and the accepted values.
 func (o *common) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -91,10 +91,11 @@ func (o *common) validate() error {
 	return errors.Join(errs...)
 }
 
-// maxLogLevel is the last level at which client-go does not write the bodies of requests, which may be Secrets.
+// maxLogLevel is the last level without request bodies in client-go's log. Request bodies may be Secrets.
 const maxLogLevel = 7
 
-// level is the zap level of --log-level. Levels above info are numbers in logr and negative ones in zap.
+// level returns the zap level of --log-level. Levels above info are positive numbers in logr, and negative numbers in
+// zap.
 func (o *common) level() (zapcore.Level, error) {
 	switch o.logLevel {
 	case "error":
@@ -123,7 +124,7 @@ func checkAddress(address string) error {
 	return err
 }
 
-// checkLoopback holds profiles, which tell what is in memory, to the machine itself.
+// checkLoopback restricts profiles to the machine itself, because profiles show the content of the memory.
 func checkLoopback(address string) error {
 	if address == "" {
 		return nil

@@ -48,7 +48,7 @@ func newControllerCommand() *cobra.Command {
 	return cmd
 }
 
-// run works until ctx ends or something fails that cannot be worked around.
+// run runs until ctx ends, or until an error without a workaround.
 func run(ctx context.Context, o *options) error {
 	if err := setupLogs(&o.common); err != nil {
 		return err
@@ -76,7 +76,7 @@ func run(ctx context.Context, o *options) error {
 	return nil
 }
 
-// controllerOptions are the options that are for the controllers themselves.
+// controllerOptions returns the options for the controllers.
 func controllerOptions(o *options) controllers.Options {
 	return controllers.Options{
 		Enabled: o.enabled(), Concurrency: o.concurrency, Move: o.move, Adopt: o.adopt,
@@ -87,8 +87,8 @@ func controllerOptions(o *options) controllers.Options {
 	}
 }
 
-// newManager makes the manager with its cache, probes and metrics, but without controllers. lost is called when another replica has the
-// Lease that this one had.
+// newManager returns the manager with its cache, probes and metrics, but without controllers. If a different replica
+// takes over the Lease of this replica, newManager's lock calls lost.
 func newManager(config *rest.Config, o *options, lost func(error)) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := controllers.AddToScheme(scheme); err != nil {
@@ -109,7 +109,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	return mgr, errors.Join(err, addProbes(mgr))
 }
 
-// restConfig is how to reach the cluster that --kubeconfig means.
+// restConfig returns the connection to the cluster of --kubeconfig.
 func restConfig(o *common) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
@@ -121,7 +121,7 @@ func restConfig(o *common) (*rest.Config, error) {
 	return config, nil
 }
 
-// setupLogs sends everything, client-go's own lines too, through zap.
+// setupLogs sends all logs through zap, including the logs of client-go.
 func setupLogs(o *common) error {
 	logger, err := newLogger(o, os.Stderr)
 	if err != nil {
@@ -132,15 +132,15 @@ func setupLogs(o *common) error {
 	return nil
 }
 
-// newLogger writes lines of --log-format, as many as --log-level says.
+// newLogger returns a logger with the format of --log-format and the level of --log-level.
 func newLogger(o *common, w io.Writer) (logr.Logger, error) {
 	level, err := o.level()
 	return zap.New(zap.UseDevMode(false), zap.Level(level), encoder(o.logFormat), zap.WriteTo(w),
 		zap.StacktraceLevel(zapcore.PanicLevel), zap.RawZapOpts(uberzap.WrapCore(func(c zapcore.Core) zapcore.Core { return lazy{c} }))), err
 }
 
-// lazy writes down what is to be said with every line of a logger when there is a line: each reconcile is given much of
-// that, and hardly any says a word.
+// lazy encodes the fields of a logger only for a written line. Each reconcile gets many fields, and most reconciles
+// write no line.
 type lazy struct{ zapcore.Core }
 
 // With implements zapcore.Core.

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// dependencyOptions are the flags about the objects that Applications need on their clusters.
+// dependencyOptions are the flags about the dependencies of Applications on their clusters.
 type dependencyOptions struct {
 	clusterNamespace string
 	propagated       []string
@@ -40,7 +40,7 @@ func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
 			" (their Secrets and ConfigMaps; Towline needs the right to read Secrets and ConfigMaps in all namespaces); empty: nothing")
 }
 
-// validate returns every mistake in the options, each with the flag and its values.
+// validate returns all errors in the options, with the flag and its values.
 func (o *dependencyOptions) validate() error {
 	var errs []error
 	if namespace := o.clusterNamespace; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {

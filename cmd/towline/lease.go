@@ -15,51 +15,55 @@ import (
 )
 
 const (
-	// leaseName is the Lease by which one replica leads.
+	// leaseName is the Lease of the leading replica.
 	leaseName = "towline-controller"
 
-	// leaseDuration is for how long the Lease counts after it was renewed, and renewDeadline is how long the leader tries to renew it.
+	// leaseDuration is how long the Lease is valid after a renewal. renewDeadline is how long the leader retries a
+	// renewal.
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
 
-	// leaseRetryPeriod is how often the leader renews the Lease. A replica that waits looks at it after one to 2.2 of these: so it
-	// leads at most 1.1 s after the Lease was given up, and nearly always at most two seconds after a Lease that nobody renews ends: by
-	// arithmetic more than 1.5 s once in a hundred times, and with 600 ms more than 1.8 s.
+	// leaseRetryPeriod is the interval of renewals. A waiting replica checks the Lease after one to 2.2 intervals.
+	// After a released Lease, a new replica leads within 1.1 s. After the end of an unrenewed Lease, a new replica
+	// nearly always leads within two seconds. By calculation, it takes more than 1.5 s once in a hundred times. With
+	// 600 ms, it takes more than 1.8 s as often.
 	leaseRetryPeriod = 500 * time.Millisecond
 )
 
-// errNotLeading is what becomes of a write when another replica may lead.
+// errNotLeading is the error of a write when a different replica may lead.
 var errNotLeading = errors.New("this replica does not have the Lease any more, and does not write: another replica leads, or may lead")
 
-// elect has one of several replicas lead.
+// elect configures the leader election among the replicas.
 func elect(m *ctrl.Options, o *options) {
 	m.LeaderElection = o.leaderElect
 	m.LeaderElectionID = leaseName
 	m.LeaderElectionNamespace = cmp.Or(podNamespace(podNamespaceFile), o.argocdNamespace)
 	m.LeaseDuration, m.RenewDeadline, m.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(leaseRetryPeriod)
-	// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
+	// The program ends with the manager, so the next leader need not wait for the end of the Lease.
 	m.LeaderElectionReleaseOnCancel = true
 }
 
-// A lock is the Lease, as client-go's leader election uses it, with three habits of client-go 0.35 mended:
-//   - A leader that is to end cancels the renewal that is on its way, which may still arrive while the Lease is given up. That would
-//     meet a conflict, and the next leader would wait until the Lease runs out. So whatever was sent comes to its end.
-//   - A process that was frozen past its Lease gives up the Lease that another has by then. It does not here.
-//   - A leader that reads that another has the Lease tries for ten seconds to renew it, and works on meanwhile. It ends at once here, also
-//     where the other has given the Lease up already.
+// lock is the Lease of client-go's leader election. It corrects three behaviours of client-go 0.35:
+//   - An ending leader cancels the running renewal. The renewal may still arrive during the release of the Lease. Then
+//     the release gets a conflict, and the next leader waits for the end of the Lease. Therefore lock completes each
+//     sent request.
+//   - A process frozen past the end of its Lease releases the Lease of the next leader. With lock, the release fails.
+//   - A leader that reads a different holder in the Lease tries to renew for ten seconds, and works on. With lock, the
+//     leader ends at once, even if the other holder has already released the Lease.
 type lock struct {
 	resourcelock.Interface
 
 	tenure *tenure
 
-	// holder had the Lease when it was last read or written.
+	// holder is the holder of the Lease at the last read or write.
 	holder string
 
-	// lost is called when another has the Lease that this process had.
+	// lost is called if a different process has taken over the Lease.
 	lost func(error)
 }
 
-// open makes the Lease ready to use, with events of its own. Its clients are not fenced: who does not lead any more gives it up.
+// open creates the client of the Lease, with its own events. The client has no fence: a former leader must release
+// the Lease.
 func (l *lock) open(config *rest.Config, events recorder.Provider, m ctrl.Options) (err error) {
 	l.Interface, err = leaderelection.NewResourceLock(config, events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: m.LeaderElectionID, LeaderElectionNamespace: m.LeaderElectionNamespace,
@@ -68,7 +72,7 @@ func (l *lock) open(config *rest.Config, events recorder.Provider, m ctrl.Option
 	return err
 }
 
-// Get is that of resourcelock.Interface.
+// Get implements resourcelock.Interface.
 func (l *lock) Get(ctx context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
 	record, raw, err = l.Interface.Get(ctx)
 	if err != nil {
@@ -82,12 +86,12 @@ func (l *lock) Get(ctx context.Context) (record *resourcelock.LeaderElectionReco
 	return record, raw, nil
 }
 
-// Create is that of resourcelock.Interface.
+// Create implements resourcelock.Interface.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, record, l.Interface.Create)
 }
 
-// Update is that of resourcelock.Interface. A record without a holder gives the Lease up.
+// Update implements resourcelock.Interface. A record without a holder releases the Lease.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" {
 		if !l.isHeld() {
@@ -105,7 +109,7 @@ func (l *lock) write(
 		return err
 	}
 	asked := l.tenure.now()
-	if err := send(context.WithoutCancel(ctx), record); err != nil { // the client ends it after half of renewDeadline
+	if err := send(context.WithoutCancel(ctx), record); err != nil { // the client's timeout is half of renewDeadline
 		return err
 	}
 	l.holder = record.HolderIdentity
@@ -115,5 +119,5 @@ func (l *lock) write(
 	return nil
 }
 
-// isHeld tells whether this process had the Lease when it was last read or written.
+// isHeld reports whether the process held the Lease at the last read or write.
 func (l *lock) isHeld() bool { return l.holder == l.Identity() }

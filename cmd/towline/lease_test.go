@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRenewalOnItsWay: a leader that is to end while it renews its Lease gives the Lease up.
+// TestRenewalOnItsWay checks that a leader releases the Lease even if the leader ends during a renewal.
 func TestRenewalOnItsWay(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -48,7 +48,8 @@ func TestRenewalOnItsWay(t *testing.T) {
 	}
 }
 
-// TestAnotherHasTheLease: who learns that, loses at once what it had, and does not give up what is not its own.
+// TestAnotherHasTheLease checks a leader that reads a different holder. The leader loses the Lease at once, and does
+// not release the Lease of the new holder.
 func TestAnotherHasTheLease(t *testing.T) {
 	hub := &leases{}
 	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
@@ -68,7 +69,7 @@ func TestAnotherHasTheLease(t *testing.T) {
 	if one.tenure.isOver() || len(lost) > 0 {
 		t.Fatalf("lost by %v, who may write: %t", lost, !one.tenure.isOver())
 	}
-	take(other) // while the one was frozen
+	take(other) // while the first process is frozen
 	one.reread(t)
 	if !one.tenure.isOver() || !slices.Equal(lost, []string{"one"}) {
 		t.Errorf("lost by %v, and the one may write: %t", lost, !one.tenure.isOver())
@@ -83,7 +84,7 @@ func TestAnotherHasTheLease(t *testing.T) {
 	if one.tenure.isOver() || len(lost) != 1 {
 		t.Errorf("lost by %v, and the one, which leads again, may write: %t", lost, !one.tenure.isOver())
 	}
-	take(other.reread(t)) // while the one was frozen once more
+	take(other.reread(t)) // while the first process is frozen again
 	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestAnotherHasTheLease(t *testing.T) {
 	}
 }
 
-// reread is a lock that knows how the Lease is.
+// reread reads the Lease into the lock.
 func (l *lock) reread(t *testing.T) *lock {
 	t.Helper()
 	if _, _, err := l.Get(t.Context()); err != nil {
@@ -102,7 +103,7 @@ func (l *lock) reread(t *testing.T) *lock {
 	return l
 }
 
-// lockOf is the Lease of an API server for a process.
+// lockOf returns the lock of a process on an API server.
 func lockOf(t *testing.T, hub *leases, identity string) *lock {
 	t.Helper()
 	server := httptest.NewServer(hub)
@@ -115,8 +116,8 @@ func lockOf(t *testing.T, hub *leases, identity string) *lock {
 	}}
 }
 
-// leases is an API server that has one Lease. While the first renewal is on its way, it calls arrives. It carries that renewal out when
-// the Lease is read meanwhile, or else after a moment.
+// leases is an API server with a single Lease. During the first renewal, leases calls arrives. It completes the
+// renewal after a read of the Lease, or else after a moment.
 type leases struct {
 	arrives func()
 
@@ -125,7 +126,7 @@ type leases struct {
 	renewal *coordinationv1.Lease
 }
 
-// ServeHTTP is that of http.Handler.
+// ServeHTTP implements http.Handler.
 func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent := &coordinationv1.Lease{}
 	if r.Method != http.MethodGet {
@@ -159,14 +160,14 @@ func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// holder is who has the Lease.
+// holder returns the holder of the Lease.
 func (l *leases) holder() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return ptr.Deref(l.lease.Spec.HolderIdentity, "")
 }
 
-// isFirstRenewal tells whether the Lease is renewed for the first time.
+// isFirstRenewal reports whether the request is the first renewal of the Lease.
 func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +178,7 @@ func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
 	return true
 }
 
-// write makes or changes the Lease, if it is as the writer has read it.
+// write creates or updates the Lease, if the writer has read the present version.
 func (l *leases) write(sent *coordinationv1.Lease) bool {
 	if sent.ResourceVersion != l.lease.ResourceVersion {
 		return false

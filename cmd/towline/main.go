@@ -1,4 +1,4 @@
-// Command towline makes Argo CD's pull model work across a fleet that Open Cluster Management runs.
+// Command towline runs Argo CD's pull model across a fleet of Open Cluster Management.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// version is set when linking: -ldflags "-X main.version=v1.2.3".
+// version is set by the linker: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
 
 var buildInfo = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -36,7 +36,7 @@ func newCommand() *cobra.Command {
 		Use:           "towline",
 		Short:         "Argo CD's pull model across an Open Cluster Management fleet",
 		Version:       version,
-		SilenceErrors: true, // main prints them
+		SilenceErrors: true, // main prints the errors
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(explainRemoved)

@@ -25,11 +25,11 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 const (
-	// reconcileTimeout ends a reconcile that hangs on a request.
+	// reconcileTimeout ends a reconcile with a hanging request.
 	reconcileTimeout = time.Minute
 
-	// stuckAfter is how long a worker may be at one object before the process counts as broken. A reconcile
-	// that heeds its deadline never comes near.
+	// stuckAfter is how long a worker may process an object before the process counts as broken. A reconcile with a
+	// working deadline never takes as long.
 	stuckAfter = 5 * reconcileTimeout
 )
 
@@ -41,7 +41,7 @@ func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	return m
 }
 
-// commonManagerOptions are those of every command that runs on.
+// commonManagerOptions returns the manager options of every long-running command.
 func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                  scheme,
@@ -56,7 +56,7 @@ func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 func controllerSettings() config.Controller {
 	s := controllers.Settings()
 	s.ReconciliationTimeout = reconcileTimeout
-	// A replica that waits fills its whole cache, so that it can lead at once.
+	// A waiting replica fills its whole cache, and can lead at once.
 	s.EnableWarmup = ptr.To(true)
 	return s
 }
@@ -70,8 +70,8 @@ func metricsOptions(o *common) metricsserver.Options {
 	return m
 }
 
-// addProbes makes /healthz fail when a worker is stuck, which only a restart mends, and /readyz fail until the
-// cache holds what the hub has.
+// addProbes adds /healthz and /readyz. /healthz fails for a stuck worker, because only a restart helps. /readyz fails
+// until the cache has the objects of the hub.
 func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("workers", stuckWorkers); err != nil {
 		return err
@@ -79,20 +79,20 @@ func addProbes(mgr ctrl.Manager) error {
 	return mgr.AddReadyzCheck("cache", cacheFilled(mgr.GetCache(), cacheEmpty))
 }
 
-// What a probe says while a cache is not filled.
+// The messages of a probe before the cache is filled.
 const (
 	cacheEmpty = "the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list them?"
 	hubAway    = "the hub has not been reached yet: is it there, and may the agent list ApplicationReports in its cluster's namespace?"
 )
 
-// cacheFilled is ready on the replicas that wait as well as on the one that leads: all keep a full cache, so that
-// the next leader can start at once.
+// cacheFilled returns a check for waiting and leading replicas: all keep a full cache, so the next leader can start
+// at once.
 func cacheFilled(c cache.Cache, otherwise string) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 		defer cancel()
 		if !c.WaitForCacheSync(ctx) {
-			// The probe's answer withholds the reason, so it goes into the log.
+			// The probe's answer hides the reason, so the log has the reason.
 			ctrl.Log.Info("Not ready", "reason", otherwise)
 			return errors.New(otherwise)
 		}

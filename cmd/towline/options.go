@@ -38,11 +38,11 @@ type options struct {
 	afterRestore           string
 }
 
-// defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
-// between them takes microseconds.
+// defaultConcurrency keeps some requests to the API server running all the time. Between requests, the controllers
+// only compute for microseconds.
 const defaultConcurrency = 16
 
-// maxMoveTimeout keeps a unit that was mistaken from leaving an Application on two clusters for good.
+// maxMoveTimeout limits a mistaken unit, which could leave an Application on two clusters for good.
 const maxMoveTimeout = 7 * 24 * time.Hour
 
 // adoptions are the values of --adopt.
@@ -98,7 +98,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			"--argocd-namespace outside a pod")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate returns all errors in the options, with the flag and the accepted values.
 func (o *options) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -140,7 +140,7 @@ func (o *options) validate() error {
 		o.redisOptions.validate(), o.dependencyOptions.validate())...)
 }
 
-// enabled are the controllers to run, in the order of the data flow.
+// enabled returns the controllers to run, in the order of the data flow.
 func (o *options) enabled() []string {
 	if slices.Contains(o.controllers, "*") {
 		return controllers.Names

@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// parse gives the options of a command line.
+// parse returns the options of a command line.
 func parse(t *testing.T, args ...string) *options {
 	t.Helper()
 	o := newOptions()
@@ -57,13 +57,13 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestFlagsDoSomething holds every flag to an effect on what the program is started with. A flag that is not in
-// the table fails the test.
+// TestFlagsDoSomething checks that every flag has an effect on the settings of the program. A flag missing in the
+// table fails the test.
 func TestFlagsDoSomething(t *testing.T) {
 	certs := t.TempDir()
 	file := kubeconfig(t, "https://hub.example.com")
 	redis := folder(t, map[string]string{"address": "r:6379"})
-	searching := folder(t, map[string]string{"token": "x", "url": "https://search/graphql"}) // outside a pod there is no other token
+	searching := folder(t, map[string]string{"token": "x", "url": "https://search/graphql"}) // outside a pod, no other token exists
 	config := func(get func(*rest.Config) any) func(*options) any {
 		return func(o *options) any {
 			if o.kubeconfig == "" {
@@ -174,7 +174,7 @@ func TestFlagsDoSomething(t *testing.T) {
 	})
 }
 
-// logged is what a logger of these options makes of an error, an info and a detail.
+// logged returns the log lines for an error, an info and a detail.
 func logged(t *testing.T, o *options) string {
 	t.Helper()
 	var buf bytes.Buffer
@@ -200,7 +200,7 @@ func TestLogLevelShowsWhatItSays(t *testing.T) {
 	}
 }
 
-// counted counts how often it is written down.
+// counted counts how often a logger encodes the value.
 type counted int
 
 func (c *counted) MarshalLogObject(to zapcore.ObjectEncoder) error {
@@ -209,7 +209,7 @@ func (c *counted) MarshalLogObject(to zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// TestLogValues: what loggers are given is in their lines, and costs nothing without one.
+// TestLogValues checks that log lines have the values of the logger. Without a line, the values cost nothing.
 func TestLogValues(t *testing.T) {
 	var buf bytes.Buffer
 	logger, err := newLogger(&parse(t).common, &buf)
@@ -314,7 +314,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// maxFlags is how many flags of `towline controller` an administrator can survey.
+// maxFlags is the maximum number of flags of `towline controller`, for a readable help.
 const maxFlags = 30
 
 func TestFewFlags(t *testing.T) {
@@ -332,7 +332,7 @@ func TestFewFlags(t *testing.T) {
 	}
 }
 
-// TestClientOfTheCache: the controllers' client looks things up where their cache has them.
+// TestClientOfTheCache checks that the controllers' client reads from the cache.
 func TestClientOfTheCache(t *testing.T) {
 	if managerOptions(runtime.NewScheme(), newOptions()).NewClient == nil {
 		t.Error("controller-runtime's own client copies what an index finds")

@@ -20,7 +20,7 @@ type redisOptions struct {
 	live   bool
 }
 
-// The files of the folder that --argocd-redis names: the keys of a Secret that a pod mounts.
+// The files in the folder of --argocd-redis: the keys of a mounted Secret.
 const (
 	redisAddressFile     = "address"
 	redisPasswordFile    = "password"
@@ -28,7 +28,7 @@ const (
 	redisCompressionFile = "compression"
 )
 
-// The schemes of an address in redisAddressFile, as Redis clients know them.
+// The schemes of the address in redisAddressFile, as in Redis clients.
 const (
 	redisScheme    = "redis://"
 	redisTLSScheme = "rediss://"
@@ -45,7 +45,7 @@ func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 			"cluster.inClusterEnabled: \"false\" in argocd-cm, and a cluster Secret with credentials as the destination of the Application")
 }
 
-// validate reads the folder, and returns an error that names the flag and the file.
+// validate reads the folder, and returns an error with the flag and the file.
 func (o *redisOptions) validate() error {
 	if o.folder == "" {
 		return nil
@@ -97,7 +97,7 @@ func readSetting(folder, name string) (string, error) {
 	return text, nil
 }
 
-// existing returns the path of a file in a folder, or "" if the folder has no such file.
+// existing returns the path of a file in a folder; empty if the folder has no such file.
 func existing(folder, name string) string {
 	path := filepath.Join(folder, name)
 	if info, err := os.Stat(path); err != nil || info.IsDir() {

@@ -13,7 +13,7 @@ import (
 func TestRedisFolder(t *testing.T) {
 	for title, tc := range map[string]struct {
 		files map[string]string
-		want  argocache.Address // its files without the folder
+		want  argocache.Address // the paths of the files are without the folder
 		says  string
 	}{
 		"an address": {files: map[string]string{"address": "redis:6379\n"}, want: argocache.Address{HostPort: "redis:6379"}},

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// removedFlags are flags of former versions, each with its replacement.
+// removedFlags are flags of former versions, each with a replacement.
 var removedFlags = map[string]string{ //nolint:gosec // names of flags, and no credentials
 	"aggregation-concurrency":     "use --concurrency, which is for all controllers",
 	"decisions-concurrency":       "use --concurrency, which is for all controllers",
@@ -38,7 +38,8 @@ var removedFlags = map[string]string{ //nolint:gosec // names of flags, and no c
 	"graceful-shutdown-timeout":   "Towline has 30 seconds after SIGTERM",
 }
 
-// explainRemoved returns the error of a command line, with the replacement where the flag is of a former version.
+// explainRemoved returns the error of a command line. For a flag of a former version, the error names the
+// replacement.
 func explainRemoved(_ *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

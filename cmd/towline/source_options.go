@@ -21,7 +21,7 @@ type sourceOptions struct {
 	search       controllers.SearchOptions
 }
 
-// The files of the folder that --search names: the keys of a Secret that a pod mounts.
+// The files in the folder of --search: the keys of a mounted Secret.
 const (
 	searchURLFile   = "url"
 	searchTokenFile = "token"
@@ -45,7 +45,7 @@ func (o *sourceOptions) addFlags(fs *pflag.FlagSet) {
 			"authorities of the system)")
 }
 
-// validate reads the folder, and returns every mistake, each with the flag and the file.
+// validate reads the folder, and returns all errors, with the flag and the file.
 func (o *sourceOptions) validate() error {
 	var errs []error
 	for _, name := range o.sources {

@@ -52,7 +52,7 @@ func TestSearchFolder(t *testing.T) {
 	}
 }
 
-// TestSearchFolderForNothing: who names a folder means to use Search.
+// TestSearchFolderForNothing checks the error for a Search folder without the source search.
 func TestSearchFolderForNothing(t *testing.T) {
 	err := parse(t, "--search="+t.TempDir()).validate()
 	if err == nil || !strings.Contains(err.Error(), "--search: of use only with --resource-source=search") {
@@ -60,7 +60,7 @@ func TestSearchFolderForNothing(t *testing.T) {
 	}
 }
 
-// TestSearchOutsideAPod: only a pod has a token without a folder. The program says so at its start.
+// TestSearchOutsideAPod checks the error at the start of the program: only a pod has a token without a folder.
 func TestSearchOutsideAPod(t *testing.T) {
 	for _, args := range [][]string{{"--resource-source=search"}, {"--resource-source=search", "--search=" + t.TempDir()}} {
 		err := parse(t, args...).validate()

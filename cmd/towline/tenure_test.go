@@ -19,7 +19,7 @@ func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: int(a), Body: http.NoBody}, nil
 }
 
-// TestFence: a replica that has led writes only as long as its tenure lasts.
+// TestFence checks that a former leader writes only during the tenure.
 func TestFence(t *testing.T) {
 	renew := func(now time.Time, of *tenure) { of.renew(now) }
 	for name, tc := range map[string]struct {
@@ -63,7 +63,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// endsTenure is a body of which the first byte is read once the tenure is over: the request has passed the look at it by then.
+// endsTenure is a body whose first read ends the tenure, after the check of the request.
 type endsTenure struct {
 	io.Reader
 
@@ -75,7 +75,8 @@ func (e endsTenure) Read(b []byte) (int, error) {
 	return e.Reader.Read(b)
 }
 
-// TestFenceAtTheConnection: a write that waited between the look at it and its connection does not arrive.
+// TestFenceAtTheConnection checks that a write that waits between the check of the request and the connection does
+// not arrive.
 func TestFenceAtTheConnection(t *testing.T) {
 	arrived := make(chan string, 2)
 	hub := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -116,7 +117,7 @@ func TestFenceAtTheConnection(t *testing.T) {
 		t.Errorf("a write after the tenure ended with %v", err)
 	}
 	client.CloseIdleConnections()
-	hub.Close() // waits for what has arrived
+	hub.Close() // waits for the arrived requests
 	select {
 	case got := <-arrived:
 		t.Errorf("%q arrived after the tenure", got)
