@@ -1,6 +1,8 @@
-// Command towline-ui serves the status page in the hub, behind a proxy that signs users in. It has no rights of its own.
+// Command towline-ui serves the status page in the hub, behind a proxy with user login. The program has no rights of
+// its own.
 //
-// It is a program of its own: templates call methods by name, for which the linker would keep every method of the controller too.
+// The status page is a separate program, because templates call methods by name. In the controller's binary, the
+// linker would have to keep every method of the controller.
 package main
 
 import (
@@ -25,16 +27,16 @@ import (
 	"github.com/towline-io/towline/pkg/ui/hub"
 )
 
-// clusterCA is where deploy/components/ui mounts the certificate authority of the API server.
+// clusterCA is the path where deploy/components/ui mounts the certificate authority of the API server.
 const clusterCA = "/var/run/towline/ca/ca.crt"
 
-// version is set when linking: -ldflags "-X main.version=v1.2.3".
+// version is set by the linker: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
 
-// headerName is the form of the name of a header.
+// headerName matches a valid header name.
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// options are the flags.
+// options are the flags of the program.
 type options struct {
 	address, certDir string
 	server, caFile   string
@@ -57,7 +59,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"namespace of the hub's Argo CD; default: the one that Towline's Deployment names, for users who may read the Deployment")
 }
 
-// validate returns every mistake in the options.
+// validate returns all errors in the options.
 func (o *options) validate() error {
 	var errs []error
 	if _, port, err := net.SplitHostPort(o.address); err != nil || port == "" {
@@ -84,7 +86,7 @@ func newCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "towline-ui",
 		Version:       version,
-		SilenceErrors: true, // main prints them
+		SilenceErrors: true, // main prints the errors
 		SilenceUsage:  true,
 		Short:         "Serve the status page behind a proxy that signs users in",
 		Long: "Serve the status page behind a proxy that signs users in. The program reads the hub with the bearer token that the proxy " +
@@ -101,7 +103,7 @@ func newCommand() *cobra.Command {
 	return cmd
 }
 
-// run serves until ctx ends.
+// run serves the page until ctx ends.
 func run(ctx context.Context, o *options) error {
 	ctrl.SetLogger(zap.New())
 	config := &rest.Config{
@@ -110,7 +112,7 @@ func run(ctx context.Context, o *options) error {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return fmt.Errorf("--api-server-ca: %w", err)
 	}
-	if len(config.CAData) == 0 { // without authorities, those of the system would count, and users' tokens go there
+	if len(config.CAData) == 0 { // without a certificate, Go would trust the authorities of the system, but users' tokens go to the API server
 		return fmt.Errorf("--api-server-ca: %q holds no certificate", o.caFile)
 	}
 	lc := net.ListenConfig{}
@@ -130,7 +132,7 @@ func run(ctx context.Context, o *options) error {
 	return ui.Serve(ctx, listener, mux)
 }
 
-// secured speaks TLS. The certificate is read again for each connection: whoever renews it need not restart anything.
+// secured returns a TLS listener. It reads the certificate again for each connection, so a renewal needs no restart.
 func (o *options) secured(listener net.Listener) (net.Listener, error) {
 	read := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(filepath.Join(o.certDir, "tls.crt"), filepath.Join(o.certDir, "tls.key"))

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestOptions: mistakes are named, and docs/status-page.md has each flag with its default.
+// TestOptions checks that errors name the wrong flag, and that docs/status-page.md has each flag with the default.
 func TestOptions(t *testing.T) {
 	if err := newOptions().validate(); err != nil {
 		t.Error(err)
@@ -18,7 +18,7 @@ func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*options){
 		"--bind-address": func(o *options) { o.address = "8080" },
 		"--token-header": func(o *options) { o.tokenHeader = "X Token:" },
-		"--api-server":   func(o *options) { o.server = "http://hub" }, // tokens would be read on the way
+		"--api-server":   func(o *options) { o.server = "http://hub" }, // plain HTTP would expose the tokens
 	} {
 		o := newOptions()
 		change(o)
@@ -37,7 +37,8 @@ func TestOptions(t *testing.T) {
 	})
 }
 
-// TestNoAuthorities: the page does not verify the API server by the authorities of the system, since users' tokens go there.
+// TestNoAuthorities checks that the page never verifies the API server by the system's authorities, because users'
+// tokens go to the API server.
 func TestNoAuthorities(t *testing.T) {
 	o := newOptions()
 	o.address, o.caFile = "127.0.0.1:0", filepath.Join(t.TempDir(), "ca.crt")
@@ -45,7 +46,7 @@ func TestNoAuthorities(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, cancel := context.WithCancel(t.Context())
-	cancel() // a page that starts nevertheless ends at once
+	cancel() // a page that wrongly starts ends at once
 	if err := run(done, o); err == nil || !strings.Contains(err.Error(), "--api-server-ca") || !strings.Contains(err.Error(), "holds no certificate") {
 		t.Errorf("got %v", err)
 	}
