@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// BenchmarkParse is what every reconcile of status and aggregation does, for each Application that it looks at.
+// BenchmarkParse measures the parsing in every reconcile of status and aggregation, for each Application.
 func BenchmarkParse(b *testing.B) {
 	id := work.Identifier(fixture.Application("guestbook").Obj())
 	status := fixture.Feedback(id).Healthy("53e28ff20cc530b9ada2173fbbd64d48338583ba").Obj()

@@ -9,18 +9,19 @@ import (
 )
 
 const (
-	// maxManifests is how many resources are held that a work reports on, those that it asks about first. The work of an
-	// Application asks about one; while that changes its namespace, the agent reports on the one before.
+	// maxManifests is the maximum number of reported resources in memory; resources named in the options come first.
+	// The work of an Application asks about one resource. During a change of its namespace, the agent still reports on
+	// the previous namespace.
 	maxManifests = 3
 
-	// maxRaw is how many bytes of JSON an agent reports of a list (v1.2.0: maxJSONRawLength).
+	// maxRaw is the maximum size of a list in an agent's report, in bytes of JSON (v1.2.0: maxJSONRawLength).
 	maxRaw = 1024
 
-	// maxSynced is how many bytes the agent's account of the rules may have that it could not read. Each takes some 120,
-	// and an Application has two for each of its sources.
+	// maxSynced is the maximum size of the agent's message about unreadable rules, in bytes. Each unreadable rule takes
+	// some 120 bytes, and an Application has two rules for each of its sources.
 	maxSynced = 8 << 10
 
-	// maxPart is how many bytes any part of a resource's identity may have.
+	// maxPart is the maximum size of each part of a resource's identity, in bytes.
 	maxPart = 253
 )
 
@@ -30,10 +31,10 @@ var conditionTypes = []string{
 	ConditionCompared,
 }
 
-// bound is how much is looked at of a value that is read: its place among all of these, and how many bytes of its text.
+// bound is the limit of a read value: its index among all values, and the maximum size of its text in bytes.
 type bound struct{ place, bytes int }
 
-// bounds are those of all values, by their names. A rule that takes messages takes one here.
+// bounds are the limits of all values, by name. A rule for messages accepts a message here.
 var bounds = func() map[string]bound {
 	long, out := strings.Repeat("x", MaxMessage), map[string]bound{}
 	for _, r := range known {
@@ -49,12 +50,12 @@ var bounds = func() map[string]bound {
 	return out
 }()
 
-// Bound cuts the status of a work with those options to what is read of it: the values by their names and the conditions by
-// their types, the first of each. A text keeps one byte more than it may have, so that it still is too long. A cluster can
-// write 1.5 MB into the status of every work; about a twentieth of that is the most that is left.
+// Bound reduces the status of a work to the read parts: the values by name and the conditions by type, the first of
+// each. options are the work's manifest options. An oversized text keeps one byte above its limit, to stay recognizable
+// as too long. A cluster can write 1.5 MB into the status of every work. At most about a twentieth remains.
 //
-// Of the resources that are left, Parse, Left and WorkCondition say what they say of the whole. A status that is within its
-// bounds is not written to.
+// For the remaining resources, Parse, Left and WorkCondition give the same results as for the whole status. Bound does
+// not write to a status within the limits.
 func Bound(status *workv1.ManifestWorkStatus, options []workv1.ManifestConfigOption) {
 	status.Conditions = boundConditions(status.Conditions)
 	manifests := chosen(status.ResourceStatus.Manifests, first(status.ResourceStatus.Manifests, options))
@@ -66,7 +67,8 @@ func Bound(status *workv1.ManifestWorkStatus, options []workv1.ManifestConfigOpt
 	status.ResourceStatus.Manifests = manifests
 }
 
-// first tells which manifests to hold: the first of each resource, those that the options name before others.
+// first returns which manifests to keep: the first manifest of each resource, resources named in the options before
+// other resources.
 func first(manifests []workv1.ManifestCondition, options []workv1.ManifestConfigOption) func(int) bool {
 	type identity [4]string
 	held := make(map[identity]int, maxManifests)
@@ -93,13 +95,13 @@ func first(manifests []workv1.ManifestCondition, options []workv1.ManifestConfig
 	}
 }
 
-// exists tells whether a resource of that identity can exist.
+// exists returns whether a resource with this identity can exist.
 func exists(m *workv1.ManifestResourceMeta) bool {
 	return max(len(m.Group), len(m.Version), len(m.Kind), len(m.Resource), len(m.Namespace), len(m.Name)) <= maxPart
 }
 
-// boundConditions are the first ones of the types that are read. That an agent has said anything is told by one of another
-// type as well.
+// boundConditions returns the first condition of each read type. Without a read type, one other condition stays as a
+// proof of a report from the agent.
 func boundConditions(in []metav1.Condition) []metav1.Condition {
 	read := func(i int) bool {
 		same := func(c metav1.Condition) bool { return c.Type == in[i].Type }
@@ -139,7 +141,7 @@ func boundValues(in []workv1.FeedbackValue) []workv1.FeedbackValue {
 	return out
 }
 
-// boundValue leaves what a value of its type is read from.
+// boundValue keeps only the field for the value's type.
 func boundValue(v *workv1.FieldValue, limit int) {
 	in := *v
 	bounded := workv1.FieldValue{Type: in.Type}
@@ -160,8 +162,8 @@ func boundValue(v *workv1.FieldValue, limit int) {
 	}
 }
 
-// chosen are the items that are to be held, by their places: the same slice where all are, and otherwise one without the
-// others, so that these can be forgotten.
+// chosen returns the items to keep, by index. If all items stay, the result is the same slice. Otherwise the result is
+// a new slice, so that the garbage collector can free the other items.
 func chosen[T any](in []T, hold func(int) bool) []T {
 	places := make([]int, 0, min(len(in), len(bounds)))
 	for i := range in {
@@ -182,7 +184,7 @@ func chosen[T any](in []T, hold func(int) bool) []T {
 	return out
 }
 
-// cut leaves one byte more than the limit of a text that is over it, and nothing of the others in memory.
+// cut shortens an oversized text to one byte above the limit, and frees the memory of the rest.
 func cut(s *string, limit int) {
 	if len(*s) > limit {
 		*s = strings.Clone((*s)[:limit+1])

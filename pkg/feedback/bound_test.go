@@ -16,10 +16,10 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// asking are the options of a work that carries the Application.
+// asking are the options of a work with the Application.
 var asking = []workv1.ManifestConfigOption{{ResourceIdentifier: id}}
 
-// megabyte is the text that a hostile cluster writes wherever it can.
+// megabyte is the text of a hostile cluster.
 var megabyte = strings.Repeat("x", 1<<20)
 
 func status(t *testing.T, edits ...func(*workv1.ManifestWorkStatus)) *workv1.ManifestWorkStatus {
@@ -41,7 +41,7 @@ func bytesOf(t *testing.T, v any) int {
 	return len(data)
 }
 
-// manifestOf is the report on a resource of that name.
+// manifestOf returns the report on a resource with the given name.
 func manifestOf(name string, values ...workv1.FeedbackValue) workv1.ManifestCondition {
 	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{
 		Group: id.Group, Resource: id.Resource, Namespace: id.Namespace, Name: name,
@@ -54,7 +54,8 @@ func text(name, s string) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &s}}
 }
 
-// hostile are what a cluster can write into the status of its works. Each is tens of times as large as what it may leave.
+// hostile are the possible contents of a work's status from a hostile cluster. Each is tens of times larger than the
+// allowed remainder.
 var hostile = map[string]func(*workv1.ManifestWorkStatus){
 	"every value": func(s *workv1.ManifestWorkStatus) {
 		var values []workv1.FeedbackValue
@@ -127,10 +128,10 @@ var hostile = map[string]func(*workv1.ManifestWorkStatus){
 	},
 }
 
-// most is what may be left of a status, in bytes of JSON.
+// most is the maximum size of a bounded status, in bytes of JSON.
 const most = 128 << 10
 
-// TestBound: whatever a cluster writes, no more is left than is read, and what is read is the same.
+// TestBound checks that hostile statuses are reduced to the read parts, and that the read results stay the same.
 func TestBound(t *testing.T) {
 	for title, edit := range hostile {
 		t.Run(title, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// same holds what is read of a bounded status against what is read of the whole.
+// same compares the read results of a bounded status with the results of the whole status.
 func same(t *testing.T, whole, bounded *workv1.ManifestWorkStatus) {
 	t.Helper()
 	if diff := cmp.Diff(feedback.Parse(whole, id), feedback.Parse(bounded, id)); diff != "" {
@@ -168,7 +169,8 @@ func same(t *testing.T, whole, bounded *workv1.ManifestWorkStatus) {
 	}
 }
 
-// TestBoundLeavesAlone: what an agent reports is not even written to. Objects of the cache share parts of it.
+// TestBoundLeavesAlone checks that Bound does not write to an agent's normal report. Objects of the cache share parts
+// of the status.
 func TestBoundLeavesAlone(t *testing.T) {
 	s := status(t)
 	conditions, manifests := s.Conditions, s.ResourceStatus.Manifests
@@ -183,7 +185,8 @@ func TestBoundLeavesAlone(t *testing.T) {
 	}
 }
 
-// TestBoundHoldsThePlaceBefore: while a work changes its place, its agent still reports on the one before.
+// TestBoundHoldsThePlaceBefore checks a work with a changed namespace: its agent still reports on the previous
+// namespace.
 func TestBoundHoldsThePlaceBefore(t *testing.T) {
 	moved := id
 	moved.Namespace = "elsewhere"
@@ -192,7 +195,7 @@ func TestBoundHoldsThePlaceBefore(t *testing.T) {
 	same(t, status(t), s)
 }
 
-// FuzzBound feeds statuses as a hostile agent could write them.
+// FuzzBound checks statuses of a hostile agent.
 func FuzzBound(f *testing.F) {
 	for _, b := range []*fixture.FeedbackBuilder{
 		fixture.Feedback(id).Healthy("53e28ff").Integer("operationStateRetryCount", 2).Boolean("operationStateAutomated", true),
@@ -215,11 +218,11 @@ func FuzzBound(f *testing.F) {
 		if n := bytesOf(t, bounded); n > most {
 			t.Errorf("%d bytes are left", n)
 		}
-		for i := range whole.ResourceStatus.Manifests { // what is shown of a message is compared, not its odd characters
+		for i := range whole.ResourceStatus.Manifests { // the test compares the shown part of a message, without unusual characters
 			clean(whole.ResourceStatus.Manifests[i].Conditions)
 		}
 		clean(whole.Conditions)
-		// Bound leaves out what cannot exist.
+		// Bound drops impossible resources.
 		whole.ResourceStatus.Manifests = slices.DeleteFunc(whole.ResourceStatus.Manifests, func(m workv1.ManifestCondition) bool {
 			return max(len(m.ResourceMeta.Kind), len(m.ResourceMeta.Version)) > 253
 		})

@@ -8,28 +8,30 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ConditionCompared is the condition of a manifest by which the work agent tells whether the cluster's Argo CD has compared the Application
-// since its last operation ended, or at all where it has had none.
+// ConditionCompared is a condition of a manifest. The work agent sets the condition to True when the cluster's Argo CD
+// has compared the Application since the end of its last operation. Without an operation, any comparison is enough.
 const ConditionCompared = "Compared"
 
-// What a condition that is False says: of an operation that has ended, and otherwise.
+// The messages of a condition with the status False: after the end of an operation, and otherwise.
 const (
 	notSince = "not since "
 	notYet   = "not yet"
 )
 
-// ComparedRules ask for ConditionCompared. Where it is True, its message is a time at or after which the Application was compared: when its
-// last operation ended, and where it has had none, when it was made. Unlike reconciledAt, which Argo CD (2 and 3) writes every few minutes,
-// that changes with operations, and rarely otherwise: so a work can ask for it at all times.
+// ComparedRules ask for ConditionCompared. If the condition is True, its message is a time not later than the
+// comparison: the end of the last operation, or the creation of an Application without an operation. The message
+// changes with operations, and rarely otherwise. In contrast, Argo CD (2 and 3) writes reconciledAt every few minutes.
+// Therefore a work can always have these rules.
 //
-// It needs agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs drop it without a word, and earlier agents say
-// nothing: then works ask for reconciledAt while somebody waits for it, by VolatileRule.
+// The rules need agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs silently drop the field,
+// and earlier agents do not report the condition. Then works ask for reconciledAt with VolatileRule while a user waits
+// for the result.
 //
-// Works share them: nobody changes them.
+// Works share the rules: callers must not change the rules.
 func ComparedRules() []workv1.ConditionRule { return comparedRules }
 
-// All times are in UTC and have whole seconds, so that their texts are in order. An operation that waits before it tries again is Running, and
-// has the time when its last attempt ended.
+// All times are in UTC and have whole seconds, so that their texts compare in order. An operation that waits for a
+// retry has the phase Running, and the time when its last attempt ended.
 var comparedRules = []workv1.ConditionRule{{
 	Condition: ConditionCompared,
 	Type:      workv1.CelConditionExpressionsType,
@@ -45,13 +47,16 @@ var comparedRules = []workv1.ConditionRule{{
 		`result ? object.metadata.creationTimestamp : "` + notYet + `") + ` + editSeen,
 }}
 
-// calledForSync tells whether a comparison in the second in which a sync has begun and succeeded may be the one that called for it. Many syncs
-// take less than a second, and notifications would tell of them with resources that are still OutOfSync. An automated sync usually leaves none
-// but those that it may not prune. Where it leaves others, as where something on the cluster changes what it has applied, the next comparison
-// tells, after some minutes. A sync that somebody has asked for, perhaps of one resource, is told of at once: `argocd app sync` would wait.
+// calledForSync returns whether a comparison may be the cause of a sync. Both must be in the same second, and the sync
+// must have succeeded. Many syncs take less than a second, and notifications would report resources that are still
+// OutOfSync. An automated sync usually leaves only resources without permission to prune in this state. Other resources
+// can be OutOfSync, for example if a program on the cluster changes the applied resources. Then the next comparison
+// gives the answer, after some minutes. A sync by a user, perhaps of one resource, counts at once, because `argocd app
+// sync` would wait.
 //
-// Argo CD compares without a new reconciledAt when a resource changes on the cluster. So this may become true long after the sync: then the
-// agent takes back what it has told of the comparison, and the hub shows it all the same.
+// Argo CD compares without a new reconciledAt when a resource changes on the cluster. Therefore the result may become
+// true long after the sync. The agent then withdraws its report of the comparison, but the hub still shows the
+// comparison.
 const calledForSync = `object.status.operationState.phase == "Succeeded" && ` +
 	`object.status.operationState.startedAt == object.status.reconciledAt && ` +
 	`has(object.status.operationState.operation.initiatedBy) && has(object.status.operationState.operation.initiatedBy.automated) && ` +
@@ -59,8 +64,8 @@ const calledForSync = `object.status.operationState.phase == "Succeeded" && ` +
 	`object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && ` +
 	`(!has(r.requiresPruning) || has(object.status.operationState.operation.sync) && has(object.status.operationState.operation.sync.prune)))`
 
-// compared takes what the agent says of ComparedRules. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
-// it has replaced: then the condition is not about the operation which is reported.
+// compared parses the agent's answer to ComparedRules. An agent of OCM before 1.0, as the replacement of a later agent,
+// leaves the later agent's condition unchanged. Then the condition is not about the reported operation.
 func (p *parsed) compared(conditions []metav1.Condition) (told bool, since string) {
 	c := meta.FindStatusCondition(conditions, ConditionCompared)
 	if p.uid == "" || c == nil || c.Reason != workv1.ConditionRuleEvaluated {

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// TestCompared: what the agent says by a condition of when the Application was compared is believed where it is a time.
+// TestCompared checks that the time in the agent's condition Compared is accepted only if the time is valid.
 func TestCompared(t *testing.T) {
 	const at = "2026-01-02T03:04:06Z"
 	condition := func(status metav1.ConditionStatus, reason, message string) []metav1.Condition {

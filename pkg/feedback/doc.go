@@ -1,8 +1,8 @@
-// Package feedback is both ends of what comes back from a cluster through a ManifestWork: the rules that tell the
-// work agent what to read from the Application there, and the parser of what it reports.
+// Package feedback has both ends of the feedback from a cluster through a ManifestWork: the rules for the work agent,
+// with the fields to read from the cluster's Application, and the parser of the report.
 //
-// The managed cluster is not trusted. Whatever it reports is held to the type, the length, the characters and the
-// known values of its field; a value that does not fit counts as not observed and spoils nothing else.
+// The managed cluster is not trusted. Each reported value must match the type, the length, the characters and the known
+// values of its field. An invalid value counts as not observed and affects no further value.
 //
-// It is pure. pkg/work puts the rules into works; the status and aggregation controllers parse the reports.
+// The package is pure. pkg/work puts the rules into works. The status and aggregation controllers parse the reports.
 package feedback

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestTextsAtTheirBounds: what is just as long as it may be is taken, and nothing longer.
+// TestTextsAtTheirBounds checks that texts of the maximum length are accepted, and longer texts are refused.
 func TestTextsAtTheirBounds(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for title, got := range map[string]bool{
@@ -42,7 +42,8 @@ func TestTextsAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestValuesAtTheirBounds: a value counts by its type alone, and what is not of it, or too long, is rejected.
+// TestValuesAtTheirBounds checks that only the field of the value's type counts, and that values of a wrong type or
+// length are rejected.
 func TestValuesAtTheirBounds(t *testing.T) {
 	list := func(n int) workv1.FieldValue {
 		return workv1.FieldValue{Type: workv1.JsonRaw, JsonRaw: ptr.To(`["` + strings.Repeat("x", n-4) + `"]`)}
@@ -82,7 +83,7 @@ func TestValuesAtTheirBounds(t *testing.T) {
 	}
 }
 
-// TestParseOfParts: what Argo CD's schema does not allow alone is left out, and nothing is made up for it.
+// TestParseOfParts checks that incomplete parts, invalid in Argo CD's schema, are dropped and not completed.
 func TestParseOfParts(t *testing.T) {
 	if got := parse(fixture.Feedback(id).String("operationStateStartedAt", "2026-01-02T03:04:05Z")).Status.OperationState; got != nil {
 		t.Errorf("an operation without a phase: %+v", got)
@@ -115,7 +116,7 @@ func TestParseOfParts(t *testing.T) {
 	}
 }
 
-// TestSynced: without the agent's word, or with too long a one, nothing is complete.
+// TestSynced checks that a missing or oversized message of the agent makes the report incomplete.
 func TestSynced(t *testing.T) {
 	const begins, fresh = "Sync status feedback failed with error ", "failed to find value for syncRevisions2 with error: array index out of bounds"
 	for n, complete := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
@@ -135,7 +136,7 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// TestAnswers: an answer counts wherever it stands, where it is of its type, and where the agent could read it.
+// TestAnswers checks that an answer counts at any index, if its type is right and the agent could read the value.
 func TestAnswers(t *testing.T) {
 	s := &workv1.ManifestWorkStatus{}
 	s.ResourceStatus.Manifests = []workv1.ManifestCondition{manifestOf(id.Name, text("workOwner", "w"))}
@@ -168,7 +169,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestVolatileNames: they are those of the rule, and Text has just what comes back under them.
+// TestVolatileNames checks that VolatileNames has the names of the rule, and that Text returns the values with these
+// names.
 func TestVolatileNames(t *testing.T) {
 	var want []string
 	for _, p := range feedback.VolatileRule().JsonPaths {
@@ -183,7 +185,7 @@ func TestVolatileNames(t *testing.T) {
 	}
 }
 
-// TestBoundAtItsBounds: what is just within them is not written to, and what is beyond them is cut.
+// TestBoundAtItsBounds checks that values at their limit are unchanged, and that larger values are cut.
 func TestBoundAtItsBounds(t *testing.T) {
 	s := &workv1.ManifestWorkStatus{}
 	for _, name := range []string{strings.Repeat("a", 254), strings.Repeat("a", 253), "b", "c", "d"} {

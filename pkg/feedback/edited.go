@@ -11,10 +11,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// editedAt stands in the message of ConditionCompared before the mark of an edit.
+// editedAt precedes the mark of an edit in the message of ConditionCompared.
 const editedAt = " edited "
 
-// Parts of editSeen: the work agent's entry m of the managed fields, how many fields the entry has, and how many the work sets.
+// Parts of editSeen: the work agent's entry m of the managed fields, the number of fields in the entry, and the number
+// of fields that the work sets.
 const (
 	ownFields  = `size(` + ownText + `.split("{}")) - size(` + ownText + `.split("{.: {}"))`
 	ownText    = `"%s".format([m.fieldsV1])`
@@ -26,19 +27,20 @@ const (
 	agentsEntry = `m.manager == "` + workv1.DefaultFieldManager + `" && m.operation == "Apply" && has(m.fieldsV1) && has(m.time)`
 )
 
-// editSeen is in CEL the mark of an edit: empty while the work agent owns all fields that the work sets. An API server takes a field off the
-// agent's entry when somebody else changes or removes the field. The mark has the time of the agent's last change of the Application, and the
-// number of fields that the agent still owns: so each edit after a repair has another mark.
+// editSeen is a CEL expression for the mark of an edit. The mark is empty while the work agent owns all fields that the
+// work sets. An API server removes a field from the agent's entry when a different client changes or removes the field.
+// The mark has the time of the agent's last change of the Application, and the number of fields that the agent still
+// owns. Therefore each edit after a repair has a new mark.
 //
-// While nobody edits, the mark costs no write of the work. An Application that is being deleted has none.
+// Without an edit, the mark causes no write of the work. An Application under deletion has no mark.
 const editSeen = `(has(object.metadata.deletionTimestamp) || !has(object.metadata.managedFields) ? "" : ` +
 	`object.metadata.managedFields.filter(m, ` + agentsEntry + ` && !(` + isCounted + ` && ` + ownFields + ` >= int(` + allCounted + `)))` +
 	`.map(m, "` + editedAt + `" + m.time + "_" + string(` + ownFields + `)).join(""))`
 
-// editMark is an edit's mark.
+// editMark matches the mark of an edit.
 var editMark = regexp.MustCompile(`^[0-9TZ:+.-]{1,40}_[0-9]{1,5}$`)
 
-// edit is the mark of an edit in what the agent says by ConditionCompared, with characters that a label may have; empty for none.
+// edit returns the mark of an edit from ConditionCompared, with only the characters of a label value; empty for none.
 func edit(conditions []metav1.Condition) string {
 	c := meta.FindStatusCondition(conditions, ConditionCompared)
 	if c == nil || c.Reason != workv1.ConditionRuleEvaluated || len(c.Message) > MaxMessage {

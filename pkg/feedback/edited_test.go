@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// TestEdit: the mark of an edit has characters of a label, and a message of any other form has no mark.
+// TestEdit checks that the mark of an edit has only characters of a label value, and that a message in a different form
+// has no mark.
 func TestEdit(t *testing.T) {
 	id := workv1.ResourceIdentifier{Group: "argoproj.io", Resource: "applications", Namespace: "argocd", Name: "a"}
 	for message, want := range map[string]string{

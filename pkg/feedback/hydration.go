@@ -7,29 +7,30 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// hydrationFailed is the phase of a hydration that failed. Argo CD (2.14 and 3) tries it again, and goes on to compare with what was
-// hydrated before: Synced and Healthy, while nothing new arrives.
+// hydrationFailed is the phase of a failed hydration. Argo CD (2.14 and 3) retries, and meanwhile compares with the
+// earlier hydrated manifests. The Application stays Synced and Healthy, but receives no update.
 const hydrationFailed = "Failed"
 
-// hydrating is the phase of one that is under way. It does not tell how the one before ended.
+// hydrating is the phase of a hydration under way. The phase does not contain the result of the previous hydration.
 const hydrating = "Hydrating"
 
-// hydrationPhases are those of Argo CD (2.14 and 3, HydrateOperationPhase).
+// hydrationPhases are the phases of Argo CD (2.14 and 3, HydrateOperationPhase).
 var hydrationPhases = []string{hydrating, "Hydrated", hydrationFailed}
 
-// hydration are the rules of an Application whose manifests the cluster's Argo CD hydrates.
+// hydration has the rules of an Application with manifests hydrated by the cluster's Argo CD.
 var hydration = []rule{
 	{"hydrationPhase", ".status.sourceHydrator.currentOperation.phase", func(p *parsed, v value) bool { return v.oneOf(&p.hydration, hydrationPhases) }},
 	{"hydrationMessage", ".status.sourceHydrator.currentOperation.message", func(p *parsed, v value) bool { return v.message(&p.hydrationMessage) }},
 }
 
-// HydrationRule asks beside Rules how the last hydration of an Application went, for one with spec.sourceHydrator. Nothing else of
-// status.sourceHydrator is asked for: the revision that was hydrated is the one that is compared.
+// HydrationRule asks for the result of the last hydration, in addition to Rules, for an Application with
+// spec.sourceHydrator. The other fields of status.sourceHydrator are not needed: the hydrated revision is the compared
+// revision.
 func HydrationRule() workv1.FeedbackRule { return hydrationRule }
 
 var hydrationRule = ruleOf(hydration)
 
-// hydrationError is why a hydration failed; of one that did not, nothing is said.
+// hydrationError returns the error of a failed hydration; nil otherwise.
 func (p *parsed) hydrationError() []argocd.Condition {
 	if p.hydration != hydrationFailed {
 		return nil

@@ -13,23 +13,23 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// droppedName is the name by which the mark of a change that took finalizers off comes back.
+// droppedName is the feedback name for the mark of a change that removed finalizers.
 const droppedName = "finalizersDropped"
 
-// firstFinalizerName is the name by which the first finalizer of an Application comes back.
+// firstFinalizerName is the feedback name for the first finalizer of an Application.
 const firstFinalizerName = "finalizer"
 
-// ownerName is the name by which the owner of an Application comes back.
+// ownerName is the feedback name for the owner of an Application.
 const ownerName = "workOwner"
 
-// ownerPath is where an Application has its owner's name.
+// ownerPath is the path of the owner's name in an Application.
 const ownerPath = `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`
 
-// LeftRule asks, of an Application that is to go, for the mark of the change that gave it its last finalizers, and for the
-// finalizers by which its end destroys what it deployed: others may have set them there, and server-side apply leaves them.
-// Both are read from one version of the Application, so that the mark tells since when the finalizers are known.
+// LeftRule asks for values of an Application before its removal: the mark of the change that set its last finalizers,
+// and the finalizers that delete the deployed resources. Other clients may have set such finalizers, and server-side
+// apply keeps them. All values come from one version of the Application, so the mark dates the finalizers.
 //
-// It asks for the owner as well. A work agent (v1.2.0) removes just what its AppliedManifestWork owns.
+// LeftRule also asks for the owner. A work agent (v1.2.0) removes only the objects of its AppliedManifestWork.
 func LeftRule() workv1.FeedbackRule {
 	paths := []workv1.JsonPath{{Name: droppedName, Path: annotationPath(apis.AnnotationFinalizersDropped)}}
 	for _, f := range argocd.DestructiveFinalizers {
@@ -39,14 +39,15 @@ func LeftRule() workv1.FeedbackRule {
 	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: paths}
 }
 
-// leftName is the name by which a finalizer comes back.
+// leftName returns the feedback name of a finalizer.
 func leftName(finalizer string) string {
 	_, form, _ := strings.Cut(finalizer, "/")
 	return strings.TrimSuffix("finalizerLeft-"+form, "-")
 }
 
-// Left are the finalizers that an Application still has, by the answer to LeftRule, and whether that has been answered
-// since the change with this mark. Whatever comes back for a finalizer counts: only one that is there does.
+// Left returns the remaining finalizers of an Application, from the answer to LeftRule. known is true if the answer is
+// from after the change with this mark. Any value counts as a present finalizer, because only present finalizers have a
+// value.
 func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark string) (left []string, known bool) {
 	manifest := Manifest(status, id)
 	if manifest == nil {
@@ -65,13 +66,13 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 	return left, known
 }
 
-// Owner is the name of the first AppliedManifestWork that owns an Application, by the answer to LeftRule; empty for none.
-// It tells whether the agent could read that.
+// Owner returns the name of the first AppliedManifestWork that owns an Application, from the answer to LeftRule; empty
+// for none. known is true if the agent could read the owner.
 func Owner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
 	return ownerAs(ownerName, status, id)
 }
 
-// ownerAs is the owner that comes back by that name.
+// ownerAs returns the owner with the feedback name as.
 func ownerAs(as string, status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
 	manifest := Manifest(status, id)
 	if manifest == nil {
@@ -87,7 +88,7 @@ func ownerAs(as string, status *workv1.ManifestWorkStatus, id workv1.ResourceIde
 	return "", true
 }
 
-// answer is the value that comes back by a name, and whether one does.
+// answer returns the value with a feedback name. The bool is false if there is none.
 func answer(values []workv1.FeedbackValue, name string) (value, bool) {
 	i := slices.IndexFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == name })
 	if i < 0 {
@@ -96,13 +97,13 @@ func answer(values []workv1.FeedbackValue, name string) (value, bool) {
 	return value(values[i].Value), true
 }
 
-// Unmapped tells whether the agent could not tell which resource the Application is that id names. It (v1.2.0) says so
-// where the cluster has no such CRD, and where it could not ask: the two cannot be told apart.
+// Unmapped returns whether the agent could not map the Application of id to a resource. The agent (v1.2.0) reports this
+// for a cluster without the CRD, and for a failed request: the two cases are indistinguishable.
 func Unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) bool {
 	return unmapped(status, id) != nil
 }
 
-// unmapped is what the agent says of such an Application; nil where it could tell.
+// unmapped returns the agent's report on an unmapped Application; nil for a mapped Application.
 func unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
 	id.Resource = ""
 	if m := Manifest(status, id); m != nil && m.ResourceMeta.Kind == argocd.Kind {
@@ -111,8 +112,8 @@ func unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *
 	return nil
 }
 
-// Cascades tells whether the first finalizer of an Application is one by which its end destroys what it deployed. A work asks
-// for that finalizer at all times. Another finalizer that comes first says nothing of those after it.
+// Cascades returns whether the first finalizer of an Application deletes the deployed resources. A work always asks for
+// the first finalizer. With a different first finalizer, the later finalizers are unknown.
 func Cascades(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) bool {
 	manifest := Manifest(status, id)
 	if manifest == nil {

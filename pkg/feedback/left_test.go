@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// answer is what the work agent (v1.2.0, statusfeedback) reads of an object by a rule.
+// answer adds the values that the work agent (v1.2.0, statusfeedback) reads from an object with a rule.
 func answer(t *testing.T, rule workv1.FeedbackRule, object map[string]any, into *fixture.FeedbackBuilder) {
 	t.Helper()
 	for _, p := range rule.JsonPaths {
@@ -33,8 +33,8 @@ func answer(t *testing.T, rule workv1.FeedbackRule, object map[string]any, into 
 	}
 }
 
-// TestLeft: just the finalizers that would destroy what the Application deployed are seen, and only once the change that
-// took the others off has arrived.
+// TestLeft checks that only the finalizers that delete deployed resources are returned, and only after the change that
+// removed the other finalizers has arrived.
 func TestLeft(t *testing.T) {
 	const resources, mine = apis.FinalizerResources, "example.com/mine"
 	for title, tc := range map[string]struct {
@@ -72,7 +72,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestLeftDoubts: whatever comes back for a finalizer counts as one, and only the mark itself as the mark.
+// TestLeftDoubts checks that any value counts as a finalizer, but only the exact mark as the mark.
 func TestLeftDoubts(t *testing.T) {
 	id := work.Identifier(fixture.Application("guestbook").Obj())
 	status := fixture.Feedback(id).Integer("finalizersDropped", 7).Raw("finalizerLeft", `[]`).Obj()
@@ -81,7 +81,7 @@ func TestLeftDoubts(t *testing.T) {
 	}
 }
 
-// marked is the metadata of an Application with a mark and finalizers.
+// marked returns the metadata of an Application with a mark and finalizers.
 func marked(mark string, finalizers ...any) map[string]any {
 	meta := map[string]any{"finalizers": finalizers}
 	if mark != "" {
@@ -90,7 +90,8 @@ func marked(mark string, finalizers ...any) map[string]any {
 	return meta
 }
 
-// TestOwner: a work agent's mark of ownership is read as it is, and its absence only when it was looked for.
+// TestOwner checks that the owner is returned unchanged, and that a missing owner counts only if the agent could look
+// for the owner.
 func TestOwner(t *testing.T) {
 	owned := func(kinds ...string) map[string]any {
 		var refs []any

@@ -6,22 +6,24 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// The names by which the answers to OriginRule come back. Those of LeftRule are others: a work may ask both.
+// The feedback names of the answers to OriginRule. The names differ from the names of LeftRule, because a work may have
+// both rules.
 const (
 	broughtName      = "brought"
 	broughtOwnerName = "broughtOwner"
 )
 
-// OriginRule asks, of an Application that is on its cluster before its work has applied it, which work has brought it there
-// before, and for the work agent that owns it now. Both are read from one version of the Application.
+// OriginRule asks about an Application on its cluster before the first apply by its work: the earlier work that brought
+// the Application, and the current owner. Both values come from one version of the Application.
 func OriginRule() workv1.FeedbackRule {
 	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{
 		{Name: broughtName, Path: annotationPath(apis.AnnotationWork)}, {Name: broughtOwnerName, Path: ownerPath},
 	}}
 }
 
-// Origin is the name of the work that has brought an Application and released it, by the answer to OriginRule. It is empty
-// for one that no work has brought, that a work agent owns now, or of which that could not be read.
+// Origin returns the name of the work that brought an Application and released the Application, from the answer to
+// OriginRule. The result is empty if no work brought the Application, if a work agent owns the Application now, or if
+// the owner is unreadable.
 func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) string {
 	manifest := Manifest(status, id)
 	if owner, known := OriginOwner(status, id); manifest == nil || !known || owner != "" {
@@ -32,8 +34,8 @@ func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) str
 	return name
 }
 
-// OriginOwner is the name of the AppliedManifestWork that owns an Application, by the answer to OriginRule; empty for none. It
-// tells whether the agent could read that.
+// OriginOwner returns the name of the AppliedManifestWork that owns an Application, from the answer to OriginRule;
+// empty for none. known is true if the agent could read the owner.
 func OriginOwner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
 	return ownerAs(broughtOwnerName, status, id)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestOrigin: an Application is known again by the work that has brought it, unless a work agent has it, or that is not known.
+// TestOrigin checks that an Application is recognized by the work that brought the Application, unless a work agent
+// owns the Application or the owner is unknown.
 func TestOrigin(t *testing.T) {
 	id := workv1.ResourceIdentifier{Group: "argoproj.io", Resource: "applications", Namespace: "argocd", Name: "guestbook"}
 	fresh := func() *fixture.FeedbackBuilder { return fixture.Feedback(id).String("brought", "guestbook-1") }

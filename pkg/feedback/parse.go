@@ -11,63 +11,64 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Observation is what a cluster reports of one Application.
+// Observation is a cluster's report on one Application.
 type Observation struct {
-	// Status holds what was reported and believed; the zero value of a field means that it was not. Of the resources it has
-	// at most one that is Degraded.
+	// Status has the reported and valid values; a zero field was not reported or not valid. Status has at most one
+	// resource, with the health Degraded.
 	Status argocd.Status
 
-	// UID is that of the Application on its cluster. Version is its resourceVersion; empty where VolatileRule does not ask.
+	// UID is the UID of the Application on its cluster. Version is its resourceVersion; empty without VolatileRule.
 	UID, Version string
 
-	// ReadAt is when the agent read a value that was new, by its own clock; zero for an agent that does not tell (before
-	// v1.2.0 it told of its first report only).
+	// ReadAt is when the agent read a changed value, by its own clock. ReadAt is zero if the agent does not report the
+	// time. Before v1.2.0, agents reported only the time of the first report.
 	ReadAt metav1.Time
 
-	// Taken is the identity, as given by the hub, of the operation in Status; empty when the hub did not ask for
-	// it. Pending is that of the operation which waits or runs.
+	// Taken is the hub's identity of the operation in Status; empty for an operation from a different source. Pending
+	// is the identity of the waiting or running operation.
 	Taken, Pending string
 
-	// RefreshRequest is the identity of the refresh that was asked for last, and RefreshPending is set while the
-	// cluster's Argo CD has not answered it. Both are empty where VolatileRule does not ask.
+	// RefreshRequest is the identity of the last requested refresh. RefreshPending is true while the cluster's Argo CD
+	// has not answered the refresh. Both are empty without VolatileRule.
 	RefreshRequest string
 	RefreshPending bool
 
-	// Starting is set while an automated sync waits to begin; where VolatileRule asks.
+	// Starting is true while an automated sync waits to begin; only with VolatileRule.
 	Starting bool
 
-	// TellsCompared is set where the agent has evaluated ComparedRules for what it reports. ComparedSince is a time at or after which the
-	// cluster's Argo CD has compared the Application; empty until it has, after an operation too.
+	// TellsCompared is true if the agent has evaluated ComparedRules for the reported version. ComparedSince is a time
+	// not later than the comparison by the cluster's Argo CD. ComparedSince is empty until the first comparison, and
+	// after an operation until the next comparison.
 	TellsCompared bool
 	ComparedSince string
 
-	// Edit is the mark of an edit of the Application on the cluster: another one for each edit after a repair. It is empty while the cluster
-	// has all that the work sets.
+	// Edit is the mark of an edit of the Application on the cluster. Each edit after a repair has a new mark. Edit is
+	// empty while the cluster has all fields that the work sets.
 	Edit string
 
-	// Hydrating is set while the cluster's Argo CD hydrates the Application, also where it tries again what has failed.
+	// Hydrating is true while the cluster's Argo CD hydrates the Application, including a retry after a failure.
 	Hydrating bool
 
-	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
-	// Application does not have either, but for reconciledAt, which is not always asked for. When it is not set, what
-	// is missing is simply not known. The agent's condition alone does not tell: it may be about the rules of an older
-	// controller. Every Application has a UID, so one that was reported shows that these rules were evaluated, on an
-	// Application that is there.
+	// Complete is true if the agent could evaluate every rule. Then a value missing in Status is also missing on the
+	// cluster, except reconciledAt, which is not always requested. Without Complete, a missing value is unknown. The
+	// agent's condition alone is not sufficient, because the condition may be about the rules of an older controller.
+	// Every Application has a UID. Therefore a reported UID proves that the agent evaluated these rules on an existing
+	// Application.
 	Complete bool
 
-	// Rejected are the names of the rules whose value did not fit, sorted; for logs and metrics.
+	// Rejected are the names of the rules with an invalid value, sorted; for logs and metrics.
 	Rejected []string
 }
 
-// Empty tells whether the cluster has said nothing of the Application's status so far.
+// Empty returns whether the cluster has not reported any status of the Application.
 func (o *Observation) Empty() bool {
 	s := &o.Status
 	return s.Health.Status == "" && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
 		len(s.Conditions) == 0
 }
 
-// Parse reads the report on the Application that id names from a work's status. Reports on anything else in the
-// same work are passed over. An agent reports each value once: of several of a name the first counts.
+// Parse reads the report on the Application id from a work's status. Reports on other resources of the work are
+// ignored. An agent reports each value once: of several values with the same name, the first counts.
 func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Observation {
 	manifest := Manifest(status, id)
 	if manifest == nil {
@@ -108,7 +109,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	return out
 }
 
-// Manifest is the part of a work's status that speaks of the resource that id names; nil when there is none.
+// Manifest returns the part of a work's status about the resource id; nil for none.
 func Manifest(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
 	for i := range status.ResourceStatus.Manifests {
 		m := &status.ResourceStatus.Manifests[i]
@@ -120,8 +121,8 @@ func Manifest(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *
 	return nil
 }
 
-// assemble drops the parts that Argo CD's schema does not allow alone: a revision without a sync status, an
-// operation without phase or start. An operation that never began is none.
+// assemble drops parts that are invalid alone in Argo CD's schema: a revision without a sync status, an operation
+// without phase or start. An operation that never began is dropped too.
 func (p *parsed) assemble() argocd.Status {
 	s := p.status
 	if p.sync.Status != "" {
@@ -145,9 +146,9 @@ func (p *parsed) assemble() argocd.Status {
 	return s
 }
 
-// WorkCondition is the work agent's word on whether it could apply, or still finds, the resource that id names:
-// the manifest's own condition of that type, which names the cause, before the whole work's. It is nil when the
-// agent has not said.
+// WorkCondition returns the work agent's condition about the apply, or the existence, of the resource id. The condition
+// of the manifest, with the cause, takes precedence over the condition of the whole work. The result is nil without a
+// report from the agent.
 func WorkCondition(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, conditionType string) *metav1.Condition {
 	m := Manifest(status, id)
 	if m == nil {
@@ -161,8 +162,8 @@ func WorkCondition(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifi
 	return meta.FindStatusCondition(status.Conditions, conditionType)
 }
 
-// Text is what a work's status reports under these names, unchecked, joined into one string: good for telling
-// whether anything changed, and for nothing else.
+// Text returns the values of a work's status with these names, unchecked, as one string. Use Text only to detect
+// changes.
 func Text(status *workv1.ManifestWorkStatus, names ...string) string {
 	var b strings.Builder
 	for i := range status.ResourceStatus.Manifests {

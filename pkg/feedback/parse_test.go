@@ -43,7 +43,7 @@ func TestParseHealthy(t *testing.T) {
 	}
 }
 
-// TestParseNoOperation: a state that says that no operation ever began is not shown.
+// TestParseNoOperation checks that an operation state without a start is not shown.
 func TestParseNoOperation(t *testing.T) {
 	got := parse(fixture.Feedback(id).String("operationStatePhase", "Error").String("operationStateStartedAt", argocd.NeverBegan))
 	if got.Status.OperationState != nil || len(got.Rejected) > 0 {
@@ -72,7 +72,8 @@ func TestParseConditionsAndSources(t *testing.T) {
 	}
 }
 
-// TestParseOfASourceThatIsNew: the agent cannot read its revision, since there is none yet. It knows all else.
+// TestParseOfASourceThatIsNew checks the report with a new source: the agent cannot read its missing revision, but all
+// other values are known.
 func TestParseOfASourceThatIsNew(t *testing.T) {
 	const (
 		begins = "Sync status feedback failed with error "
@@ -105,7 +106,7 @@ func TestParseSpeaksOnlyOfItsApplication(t *testing.T) {
 	}
 }
 
-// TestParseHostileValues: each value spoils its own field and nothing else.
+// TestParseHostileValues checks that an invalid value affects only its own field.
 func TestParseHostileValues(t *testing.T) {
 	str := func(s string) workv1.FieldValue { return workv1.FieldValue{Type: workv1.String, String: ptr.To(s)} }
 	tests := map[string]struct {
@@ -189,7 +190,7 @@ func TestRulesAskPerSource(t *testing.T) {
 	}
 }
 
-// TestRuleNamesOfOthers holds the five names that other software reads, and their paths.
+// TestRuleNamesOfOthers checks the five names and paths that other software reads.
 func TestRuleNamesOfOthers(t *testing.T) {
 	want := map[string]string{
 		"healthStatus":            ".status.health.status",
@@ -214,7 +215,7 @@ func TestRuleNamesOfOthers(t *testing.T) {
 	}
 }
 
-// TestRulesAskForNothingThatComparisonsChange: an Application that nothing happens to is not reported anew. Argo CD writes
+// TestRulesAskForNothingThatComparisonsChange checks that an unchanged Application causes no new report. Argo CD writes
 // reconciledAt with every comparison, and the API server counts each write.
 func TestRulesAskForNothingThatComparisonsChange(t *testing.T) {
 	for _, p := range feedback.Rules(feedback.MaxSources)[0].JsonPaths {
@@ -237,7 +238,8 @@ func TestParseVolatile(t *testing.T) {
 	}
 }
 
-// TestParseOfAnOlderController: its rules ask for other things, and what it did not ask for may be there all the same.
+// TestParseOfAnOlderController checks the report on an older controller's rules: a missing value may still exist on the
+// cluster.
 func TestParseOfAnOlderController(t *testing.T) {
 	status := fixture.Feedback(id).Healthy("a").Obj()
 	values := &status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
@@ -287,7 +289,7 @@ func TestWorkCondition(t *testing.T) {
 	}
 }
 
-// FuzzParse feeds every rule with every type of value: whatever comes out must be fit to be written and shown.
+// FuzzParse feeds every rule with every type of value, and checks that every result is safe to write and to show.
 func FuzzParse(f *testing.F) {
 	f.Add("Healthy", int64(1), true, `["a"]`)
 	f.Add("2026-01-02T03:04:05Z", int64(-1), false, `{"a":`)
@@ -328,8 +330,8 @@ func check(t *testing.T, s argocd.Status) {
 	}
 }
 
-// TestDegradedResource: of resources with and without health, as Argo CD 2 and 3 keep them, the first that does not work comes
-// back with its message.
+// TestDegradedResource checks resources with and without health, as Argo CD 2 and 3 store the health. The first
+// Degraded resource comes back with its message.
 func TestDegradedResource(t *testing.T) {
 	const healthy = `{"kind":"Service","name":"ui","status":"Synced","health":{"status":"Healthy","message":"fine"}},{"kind":"ConfigMap","name":"c"}`
 	for title, tc := range map[string]struct {
@@ -367,8 +369,8 @@ func TestDegradedResource(t *testing.T) {
 	}
 }
 
-// TestDegradedResourceOfAHostileCluster: what cannot be a name is left out with the resource, a message is made fit to be shown, and neither
-// is taken where the other is missing.
+// TestDegradedResourceOfAHostileCluster checks that an invalid name drops the resource, that a message is cleaned, and
+// that an incomplete resource is dropped.
 func TestDegradedResourceOfAHostileCluster(t *testing.T) {
 	b := fixture.Feedback(id).String("degradedKind", "Deployment").String("degradedName", "a\nb").String("degradedMessage", "x")
 	if got := parse(b); len(got.Status.Resources) > 0 || !slices.Equal(got.Rejected, []string{"degradedName"}) {

@@ -11,12 +11,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// MaxSources is for how many sources of an Application a revision is asked for. An Application with more shows
-// the revisions of its first ones.
+// MaxSources is the maximum number of sources with a requested revision. An Application with more sources shows the
+// revisions of the first sources.
 const MaxSources = 16
 
 // ConditionTypes are the types of the conditions that Argo CD 2 and 3 set on an Application
-// (pkg/apis/application/v1alpha1/types.go). A message is asked for each.
+// (pkg/apis/application/v1alpha1/types.go). The rules request a message for each type.
 var ConditionTypes = []string{
 	"ComparisonError",
 	"DeletionError",
@@ -29,14 +29,13 @@ var ConditionTypes = []string{
 	"UnknownError",
 }
 
-// rule is one value that is asked for, and what takes it into a status once it has come back.
+// rule is one requested value, with the function that stores the reported value.
 type rule struct {
 	name, path string
 	take       func(*parsed, value) bool
 }
 
-// parsed is a status while it is being put together: parts that are only of use with others are kept apart until
-// all are there.
+// parsed is a status during parsing: parts that depend on other parts are separate until the end.
 type parsed struct {
 	status    argocd.Status
 	sync      argocd.Sync
@@ -46,7 +45,7 @@ type parsed struct {
 	version   string
 	uid       string
 
-	// degraded is the first resource that is Degraded; its health has the message.
+	// degraded is the first Degraded resource. degradedMessage is its health message.
 	degraded        argocd.ResourceStatus
 	degradedMessage string
 
@@ -58,21 +57,21 @@ type parsed struct {
 	refreshPending, starting bool
 }
 
-// scalars are the rules of every Application. The first five names are read by other software too.
+// scalars are the rules of every Application. Other software also reads the first five names.
 var scalars = []rule{
 	{"healthStatus", ".status.health.status", func(p *parsed, v value) bool { return v.oneOf(&p.status.Health.Status, argocd.HealthCodes) }},
 	{"syncStatus", ".status.sync.status", func(p *parsed, v value) bool { return v.oneOf(&p.sync.Status, argocd.SyncCodes) }},
 	{"operationStatePhase", ".status.operationState.phase", func(p *parsed, v value) bool { return v.oneOf(&p.operation.Phase, argocd.OperationPhases) }},
 	{"operationStateStartedAt", ".status.operationState.startedAt", func(p *parsed, v value) bool { return v.time(&p.operation.StartedAt) }},
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
-	// Which Application was read. Every Application has one.
+	// The UID of the read Application. Every Application has a UID.
 	{"uid", ".metadata.uid", func(p *parsed, v value) bool { return v.word(&p.uid) }},
-	// Its first finalizer; see Cascades. A path without a filter costs the agent less than one that looks for a finalizer.
+	// The first finalizer; see Cascades. A path without a filter costs the agent less than a filter for a finalizer.
 	{firstFinalizerName, ".metadata.finalizers[*]", func(*parsed, value) bool { return true }},
-	// Which of the hub's operations the cluster has taken, and which waits or runs there.
+	// The hub's operation that the cluster has taken, and the waiting or running operation.
 	{"operationTaken", requestPath(".status.operationState.operation"), func(p *parsed, v value) bool { return v.word(&p.taken) }},
 	{"operationPending", requestPath(".operation"), func(p *parsed, v value) bool { return v.word(&p.pending) }},
-	// Argo CD Image Updater asks for the tool.
+	// Argo CD Image Updater needs the source type.
 	{"sourceType", ".status.sourceType", func(p *parsed, v value) bool { return v.oneOf(&p.status.SourceType, argocd.SourceTypes) }},
 	{"healthMessage", ".status.health.message", func(p *parsed, v value) bool { return v.message(&p.status.Health.Message) }},
 	{"healthLastTransitionTime", ".status.health.lastTransitionTime", func(p *parsed, v value) bool { return v.time(&p.status.Health.LastTransitionTime) }},
@@ -83,44 +82,44 @@ var scalars = []rule{
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
 	{"operationStateDryRun", ".status.operationState.operation.sync.dryRun", func(p *parsed, v value) bool { return v.boolean(&p.operation.Operation.Sync.DryRun) }},
-	// Argo CD 2 keeps each resource's health in the status; Argo CD 3 only with controller.resource.health.persist. Several
-	// matches give the first, and a path of its own gives each part: should the first of several Degraded resources have no
-	// message, the next one's is taken.
+	// Argo CD 2 keeps each resource's health in the status; Argo CD 3 only with controller.resource.health.persist. Of
+	// several matches, the agent reports the first. Each part has a separate path. If the first Degraded resource has
+	// no message, the message of the next Degraded resource is reported.
 	{"degradedKind", degradedPath("kind"), func(p *parsed, v value) bool { return v.word(&p.degraded.Kind) }},
 	{"degradedName", degradedPath("name"), func(p *parsed, v value) bool { return v.word(&p.degraded.Name) }},
 	{"degradedMessage", degradedPath("health.message"), func(p *parsed, v value) bool { return v.message(&p.degradedMessage) }},
 }
 
-// volatile are the rules of values that change with every comparison, though nothing else does: Argo CD (2 and 3) writes
-// reconciledAt every few minutes, and each write changes the resourceVersion. With them go those that only a request
-// needs.
+// volatile are the rules of values that change with every comparison without a further change. Argo CD (2 and 3) writes
+// reconciledAt every few minutes, and each write changes the resourceVersion. The values needed only during a request
+// are also here.
 var volatile = []rule{
 	{"resourceVersion", ".metadata.resourceVersion", func(p *parsed, v value) bool { return v.revision(&p.version) }},
 	{"reconciledAt", ".status.reconciledAt", func(p *parsed, v value) bool { return v.time(&p.status.ReconciledAt) }},
-	// A refresh that has been applied, and whether Argo CD has still to answer it.
+	// An applied refresh, and whether Argo CD has yet to answer the refresh.
 	{"refreshRequest", annotationPath(apis.AnnotationRefreshRequest), func(p *parsed, v value) bool { return v.word(&p.refreshRequest) }},
 	{"refreshPending", annotationPath(apis.AnnotationRefresh), func(p *parsed, v value) bool { _, p.refreshPending = v.text(); return p.refreshPending }},
-	// Argo CD (2 and 3) asks for an automated sync before it tells of the comparison that calls for it.
+	// Argo CD (2 and 3) requests an automated sync before it reports the comparison that caused the sync.
 	{"operationStarting", ".operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.starting) }},
 }
 
-// annotationPath is where an Application has an annotation.
+// annotationPath returns the path of an annotation of an Application.
 func annotationPath(key string) string {
 	return ".metadata.annotations['" + strings.ReplaceAll(key, ".", `\.`) + "']"
 }
 
-// degradedPath is where a part of the first Degraded resource is.
+// degradedPath returns the path of a part of the first Degraded resource.
 func degradedPath(part string) string {
 	return `.status.resources[?(@.health.status=="Degraded")].` + part
 }
 
-// requestPath is where an operation has the identity that the hub gave it.
+// requestPath returns the path of the hub's identity in an operation.
 func requestPath(operation string) string {
 	return fmt.Sprintf(`%s.info[?(@.name==%q)].value`, operation, apis.OperationInfo)
 }
 
-// conditionRule asks for the message of one type of condition. Where a type occurs twice the agent reports the
-// first message.
+// conditionRule asks for the message of one type of condition. If a type occurs twice, the agent reports the first
+// message.
 func conditionRule(conditionType string) rule {
 	return rule{
 		name: "condition" + conditionType,
@@ -136,7 +135,7 @@ func conditionRule(conditionType string) rule {
 	}
 }
 
-// The rules of each of several sources: its revision as it was compared, and as it was synced to, and the tool that renders it.
+// The rules of each of several sources: its compared revision, its synced revision, and its tool.
 const (
 	comparedPrefix = "syncRevisions"
 	syncedPrefix   = "operationStateSyncRevisions"
@@ -144,8 +143,9 @@ const (
 	rulesOfSource  = 3
 )
 
-// sourceRules ask for the revisions and the tool of one of several sources. The agent's JSONPath takes an index past the end of
-// a list for an error, so only as many are asked for as the Application has sources; see unsynced.
+// sourceRules ask for the revisions and the tool of one of several sources. The agent's JSONPath treats an index past
+// the end of a list as an error. Therefore a work has only the rules for its Application's number of sources; see
+// harmless.
 func sourceRules(i int) []rule {
 	return []rule{{
 		name: fmt.Sprint(comparedPrefix, i),
@@ -162,7 +162,7 @@ func sourceRules(i int) []rule {
 	}}
 }
 
-// all are the rules of an Application whatever its sources, then those of each source.
+// all has the rules independent of the sources, and then the rules of each source.
 var all = func() []rule {
 	rules := scalars
 	for _, t := range ConditionTypes {
@@ -174,7 +174,7 @@ var all = func() []rule {
 	return rules
 }()
 
-// known are all rules that a value can come from, and byName their places in it.
+// known are all rules with a value, and byName has their indexes.
 var known = slices.Concat(all, volatile, hydration)
 
 var byName = func() map[string]int {
@@ -185,15 +185,15 @@ var byName = func() map[string]int {
 	return out
 }()
 
-// Rules are what the work agent is to report of an Application whose spec lists so many sources (0 when it has
-// the one source of spec.source). None of it changes while nothing happens to the Application.
+// Rules returns the rules for the work agent's report on an Application. sources is the length of the list in the spec
+// (0 for the single source of spec.source). The requested values do not change without a change of the Application.
 //
-// Works share the paths that are asked for: nobody changes them.
+// Works share the paths: callers must not change the paths.
 func Rules(sources int) []workv1.FeedbackRule {
 	return []workv1.FeedbackRule{rulesOf[min(sources, MaxSources)]}
 }
 
-// rulesOf are the rules by how many sources there are.
+// rulesOf are the rules by number of sources.
 var rulesOf = func() (out [MaxSources + 1]workv1.FeedbackRule) {
 	for sources := range out {
 		out[sources] = ruleOf(all[:len(all)-rulesOfSource*(MaxSources-sources)])
@@ -201,13 +201,13 @@ var rulesOf = func() (out [MaxSources + 1]workv1.FeedbackRule) {
 	return out
 }()
 
-// VolatileRule asks beside Rules for what changes with every comparison of the cluster's Argo CD. Each answer is a write
-// of the work, so a work has it only while somebody waits for one.
+// VolatileRule asks for values that change with every comparison by the cluster's Argo CD, in addition to Rules. Each
+// answer is a write of the work. Therefore a work has this rule only while a user waits for an answer.
 func VolatileRule() workv1.FeedbackRule { return volatileRule }
 
 var volatileRule = ruleOf(volatile)
 
-// VolatileNames are the names of the values that VolatileRule asks for.
+// VolatileNames are the names of the values of VolatileRule.
 var VolatileNames = func() []string {
 	names := make([]string, len(volatile))
 	for i, r := range volatile {

@@ -9,22 +9,23 @@ import (
 )
 
 const (
-	// MaxMessage is how many bytes of a message are shown. Argo CD's longest carry the errors of a whole
-	// sync; the first of them is what people act on.
+	// MaxMessage is the maximum size of a shown message, in bytes. Argo CD's longest messages have the errors of a
+	// whole sync, and people act on the first errors.
 	MaxMessage = 2048
 
-	// MaxRevision bounds a revision: a commit, a tag, a chart version or an OCI digest.
+	// MaxRevision is the maximum size of a revision, in bytes: a commit, a tag, a chart version or an OCI digest.
 	MaxRevision = 256
 
-	// MaxWord bounds a user name and other short names.
+	// MaxWord is the maximum size of a user name and other short names, in bytes.
 	MaxWord = 256
 
-	// maxSpan bounds how far from the epoch a time may be, so that clients with 64-bit nanoseconds can read it.
+	// maxSpan is the maximum distance of a time from the epoch, in seconds. Clients with 64-bit nanoseconds can read
+	// all times up to maxSpan.
 	maxSpan = math.MaxInt64 / int64(time.Second)
 )
 
-// Time is a time from a cluster as the API server would have written it: in UTC, to the second. It tells whether the
-// text is a time at all, one that clients can read.
+// Time returns a time from a cluster in the format of the API server: in UTC, to the second. The bool is false for an
+// invalid time or a time that clients cannot read.
 func Time(s string) (string, bool) {
 	if len(s) > len(time.RFC3339Nano) {
 		return "", false
@@ -36,15 +37,15 @@ func Time(s string) (string, bool) {
 	return t.UTC().Format(time.RFC3339), true
 }
 
-// IsRevision tells whether a text from a cluster can be a revision.
+// IsRevision returns whether a text from a cluster is a valid revision.
 func IsRevision(s string) bool {
 	return fits(s, MaxRevision, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 }
 
-// IsWord tells whether a text from a cluster can be a short name.
+// IsWord returns whether a text from a cluster is a valid short name.
 func IsWord(s string) bool { return IsLine(s, MaxWord) }
 
-// IsLine tells whether a text from a cluster is one printable line of so many bytes at most.
+// IsLine returns whether a text from a cluster is one printable line of at most limit bytes.
 func IsLine(s string, limit int) bool {
 	return fits(s, limit, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -53,8 +54,8 @@ func fits(s string, limit int, bad func(rune) bool) bool {
 	return s != "" && len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, bad)
 }
 
-// Clean makes a text from a cluster fit to be shown: what would steer a terminal or cannot be seen becomes a
-// space, and a text over limit bytes is cut at a character and ends in "…".
+// Clean makes a text from a cluster safe to show. Control characters and invisible characters become spaces. A text
+// over limit bytes is cut at a character and ends in "…".
 func Clean(s string, limit int) string {
 	cut := len(s) > limit
 	if cut {

@@ -9,12 +9,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// value is one reported value, not yet believed. Each method checks it and stores what it is good for, and tells
-// whether it was any good.
+// value is one reported value before validation. Each method validates the value, stores the valid part, and returns
+// false for an invalid value.
 type value workv1.FieldValue
 
-// text is the string of a value. A work agent with the feature gate RawFeedbackJsonString reports several matches
-// of a path as a JSON list; the first counts, as it does without the gate.
+// text returns the string of a value. A work agent with the feature gate RawFeedbackJsonString reports several matches
+// of a path as a JSON list. The first match counts, as without the gate.
 func (v value) text() (string, bool) {
 	switch {
 	case v.Type == workv1.String && v.String != nil:
@@ -38,7 +38,7 @@ func (v value) oneOf(into *string, known []string) bool {
 	return true
 }
 
-// time stores a time as the API server would have written it.
+// time stores a time in the format of the API server.
 func (v value) time(into *string) bool {
 	s, ok := v.text()
 	if !ok {
@@ -64,7 +64,7 @@ func (v value) revision(into *string) bool { return v.fit(into, IsRevision) }
 
 func (v value) word(into *string) bool { return v.fit(into, IsWord) }
 
-// fit stores a string that is taken whole or not at all.
+// fit stores a valid string, without cutting.
 func (v value) fit(into *string, fits func(string) bool) bool {
 	s, ok := v.text()
 	if !ok || !fits(s) {
@@ -74,7 +74,7 @@ func (v value) fit(into *string, fits func(string) bool) bool {
 	return true
 }
 
-// revisionAt stores the i-th of several revisions. They arrive in order; one that is not known keeps its place.
+// revisionAt stores the i-th of several revisions. Revisions arrive in order, and an unknown revision keeps its place.
 func (v value) revisionAt(into *[]string, i int) bool {
 	var s string
 	if !v.revision(&s) {
