@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/history"
 )
 
-// Build is the report on a cluster's Application as it was seen at that time, with those live resources of it, and without metadata of
-// its own.
+// Build returns the report on a cluster's Application, observed at the time seen, with the given live resources. The
+// report has no metadata.
 func Build(app *argocd.Application, seen time.Time, live ...v1alpha1.TreeNode) *v1alpha1.ApplicationReport {
 	status := app.Status.DeepCopy()
 	history.Stamp(status.History)
@@ -30,13 +30,13 @@ func Build(app *argocd.Application, seen time.Time, live ...v1alpha1.TreeNode) *
 	return r
 }
 
-// syncUnknown is Argo CD's code for what it cannot compare.
+// syncUnknown is Argo CD's code for a failed comparison.
 const syncUnknown = "Unknown"
 
-// NotCompared notes in a report since when the Application has not been compared, where that is longer than after, and tells
-// after how long it will be otherwise: 0 for never. One that was never compared has not been since it was created. What the
-// cluster compares in time leaves the report as it is. Nor is it noted of an Application whose sync is Unknown: its Argo CD looks
-// at it, and says why it cannot compare (appcontroller.go of 2.14 and 3.5 sets no reconciledAt then).
+// NotCompared sets the report's NotComparedSince if the last comparison is older than after, and clears the field
+// otherwise. again is the time until the next check: 0 for never. Without a comparison, the creation of the Application
+// counts. An Application with the sync status Unknown never gets the field, because its Argo CD reports why the
+// comparison fails. In this case, appcontroller.go of 2.14 and 3.5 sets no reconciledAt.
 func NotCompared(r *v1alpha1.ApplicationReport, created, now time.Time, after time.Duration) (again time.Duration) {
 	r.NotComparedSince = ""
 	at, err := time.Parse(time.RFC3339, r.Status.ReconciledAt)
@@ -53,8 +53,9 @@ func NotCompared(r *v1alpha1.ApplicationReport, created, now time.Time, after ti
 	return 0
 }
 
-// Digest is the same for two reports that say the same, whenever that was observed. When the cluster's Argo CD last compared
-// does not count, nor the version that came of it: it compares every few minutes, and a report would be written each time.
+// Digest returns equal values for two reports with equal content. The time of the observation, the time of the last
+// comparison and the resourceVersion do not count: Argo CD compares every few minutes, and each comparison would cause
+// a write of the report.
 func Digest(r *v1alpha1.ApplicationReport) string {
 	said := struct {
 		Application v1alpha1.ReportedApplication
@@ -67,7 +68,7 @@ func Digest(r *v1alpha1.ApplicationReport) string {
 	said.Application.ResourceVersion, said.Status.ReconciledAt = "", ""
 	data, err := json.Marshal(said)
 	if err != nil {
-		panic(err) // strings, numbers and booleans
+		panic(err) // strings, numbers and booleans always encode
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])

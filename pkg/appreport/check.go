@@ -27,15 +27,15 @@ const (
 	fieldSourceType  = "sourceType"
 )
 
-// The longest texts, as the schema of ApplicationReport has them.
+// The longest texts, as in the schema of ApplicationReport.
 const (
 	maxGroup   = 253
 	maxKind    = 63
 	maxAddress = 1024
 )
 
-// checker holds values to their fields and remembers where one did not fit. Its methods empty such a value; one that
-// is empty already fits everywhere.
+// checker validates values and records the fields with invalid values. Its methods clear an invalid value. An empty
+// value is always valid.
 type checker struct{ rejected map[string]bool }
 
 func (c *checker) reject(field string) {
@@ -45,7 +45,7 @@ func (c *checker) reject(field string) {
 	c.rejected[field] = true
 }
 
-// sorted are the names of the fields that had a value which did not fit.
+// sorted returns the names of the fields with an invalid value, sorted.
 func (c *checker) sorted() []string { return slices.Sorted(maps.Keys(c.rejected)) }
 
 func (c *checker) hold(field string, s *string, fits bool) {
@@ -73,14 +73,14 @@ func (c *checker) time(field string, s *string) {
 	}
 }
 
-// webAddress lets through what a browser may be sent to.
+// webAddress accepts only addresses for a browser.
 func (c *checker) webAddress(field string, s *string) {
 	u, err := url.Parse(*s)
 	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 	c.hold(field, s, ok && feedback.IsLine(*s, maxAddress))
 }
 
-// number brings a number within its bounds.
+// number moves a number into its range.
 func (c *checker) number(field string, n *int64, low, high int64) {
 	if held := min(max(*n, low), high); held != *n {
 		*n = held
@@ -88,10 +88,10 @@ func (c *checker) number(field string, n *int64, low, high int64) {
 	}
 }
 
-// message makes a text fit to be shown. A long one is cut, which is no fault of it.
+// message makes a text safe to show. A long text is cut, which does not count as invalid.
 func message(s *string) { *s = feedback.Clean(*s, feedback.MaxMessage) }
 
-// each holds the texts of a list to a check and leaves out those that are empty.
+// each applies a check to the texts of a list, and drops empty texts.
 func each(list []string, check func(*string)) []string {
 	out := make([]string, 0, len(list))
 	for _, s := range list {

@@ -10,11 +10,11 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// maxSources is how many sources an Application may have, as the schema of ApplicationReport has it.
+// maxSources is the maximum number of an Application's sources, as in the schema of ApplicationReport.
 const maxSources = 64
 
-// clean holds every value of a status to its field. What Argo CD's schema does not allow without a value that had to
-// go, goes too.
+// clean validates every value of a status. If Argo CD's schema requires a removed value, the object around the value is
+// removed too.
 func clean(s *argocd.Status) *checker {
 	c := &checker{}
 	c.health(fieldHealth, &s.Health)
@@ -57,7 +57,7 @@ func (c *checker) sync(s *argocd.Sync) *argocd.Sync {
 	return s
 }
 
-// revisions holds the revisions of several sources to their form. One that does not fit keeps its place.
+// revisions validates the revisions of several sources. An invalid revision becomes empty and keeps its place.
 func (c *checker) revisions(field string, list []string) []string {
 	if len(list) > maxSources {
 		list = list[:maxSources]
@@ -92,7 +92,7 @@ func (c *checker) operation(o *argocd.OperationState) *argocd.OperationState {
 	return o
 }
 
-// info holds a note on an operation to its form. The first notes count: those after them are left out.
+// info validates an entry of an operation's info list. The first entries count: later entries are dropped.
 func (c *checker) info(i *argocd.Info) bool {
 	c.line(fieldOperation, &i.Name, feedback.MaxWord)
 	message(&i.Value)
@@ -140,7 +140,7 @@ func (c *checker) condition(o *argocd.Condition) bool {
 	return o.Type != ""
 }
 
-// kept are the entries that are of use after a check.
+// kept returns the entries that are usable after a check.
 func kept[T any](list []T, check func(*T) bool) []T {
 	out := list[:0]
 	for i := range list {

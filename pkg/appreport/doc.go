@@ -1,12 +1,12 @@
-// Package appreport is both ends of an ApplicationReport: Build makes one of the Application that the agent sees on
-// its cluster, and Read takes from one what the hub can believe.
+// Package appreport has both ends of an ApplicationReport: Build makes a report of an Application on the agent's
+// cluster, and Read returns the trustworthy content of a report on the hub.
 //
-// The managed cluster is not trusted. Both ends hold every value to the type, the length, the characters and the
-// known values of its field: the agent so that its reports are accepted, the hub because an agent need not be ours.
-// A value that does not fit is left out and spoils nothing else. Both keep a report within its size, by leaving out
-// the same things in the same order every time.
+// The managed cluster is not trusted. Both ends validate the type, the length, the characters and the known values of
+// every field. The agent does so for acceptance of its reports, and the hub because the agent may be a foreign program.
+// An invalid value is dropped and affects no further value. Both ends keep a report within its size, and drop the same
+// parts in the same order every time.
 //
-// Of live resources that are not in Git, Tree believes what hangs from those that are.
+// Of live resources outside Git, Tree accepts only descendants of resources in Git.
 //
-// It is pure. controllers/agent builds reports; controllers/resourcesync reads them.
+// The package is pure. controllers/agent builds reports, and controllers/resourcesync reads the reports.
 package appreport

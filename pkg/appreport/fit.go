@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// The longest lists, as the schema of ApplicationReport has them.
+// The longest lists, as in the schema of ApplicationReport.
 const (
 	maxConditions = 64
 	maxResources  = 4096
@@ -22,15 +22,15 @@ const (
 )
 
 const (
-	// reserve is kept for what a report has beside the status.
+	// reserve is the space for the parts of a report outside the status, in bytes.
 	reserve = 2048
 
-	// shortMessage is how long a message may be in a report that would be too large.
+	// shortMessage is the maximum size of a message in an oversized report, in bytes.
 	shortMessage = 256
 )
 
-// fit brings a status and a tree within a size, by leaving out what is needed least. It returns what was left out; nil when
-// nothing was.
+// fit reduces a status and a tree to a size, and drops the least needed parts. The result counts the dropped parts; nil
+// if complete.
 func fit(s *argocd.Status, tree *[]v1alpha1.TreeNode, limit int) *v1alpha1.Truncated {
 	var t v1alpha1.Truncated
 	t.Conditions = first(&s.Conditions, maxConditions)
@@ -66,14 +66,15 @@ func fit(s *argocd.Status, tree *[]v1alpha1.TreeNode, limit int) *v1alpha1.Trunc
 	return &t
 }
 
-// Bound brings a report within its size, as its agent should have done.
+// Bound reduces a report to its maximum size, as its agent should have done.
 func Bound(r *v1alpha1.ApplicationReport) {
 	if cut := fit(&r.Status, &r.Tree, v1alpha1.MaxReportSize); cut != nil {
 		r.Truncated = cut
 	}
 }
 
-// Brief leaves the lists of a report out, for want of room to hold them. They count as not read: what is known of them stays.
+// Brief removes the lists of a report, to save memory. The removed lists count as unreadable, so earlier known lists
+// stay.
 func Brief(r *v1alpha1.ApplicationReport) {
 	s := &r.Status
 	r.Tree = nil
@@ -89,7 +90,7 @@ func Brief(r *v1alpha1.ApplicationReport) {
 	}
 }
 
-// shed leaves out entries of the lists, what is needed least first, until the excess is gone.
+// shed drops entries of the lists, the least needed first, until the excess is gone.
 func shed(s *argocd.Status, results *[]argocd.ResourceResult, excess int, t *v1alpha1.Truncated) {
 	slices.Reverse(s.History) // the oldest go first
 	t.History += drop(&s.History, &excess, always)
@@ -114,17 +115,17 @@ func shed(s *argocd.Status, results *[]argocd.ResourceResult, excess int, t *v1a
 
 func always[T any](T) bool { return true }
 
-// wentWell tells whether a result needs nobody's attention.
+// wentWell returns whether a result is without a problem.
 func wentWell(r argocd.ResourceResult) bool {
 	return r.Status != "SyncFailed" && r.HookPhase != "Failed" && r.HookPhase != "Error"
 }
 
-// isFine tells whether a resource needs nobody's attention.
+// isFine returns whether a resource is without a problem.
 func isFine(r argocd.ResourceStatus) bool {
 	return r.Status == "Synced" && (r.Health == nil || r.Health.Status == "Healthy") && !r.RequiresPruning
 }
 
-// drop leaves out entries of a list that may go, the last ones first, as long as there is an excess.
+// drop removes permitted entries of a list, the last first, while there is an excess.
 func drop[T any](list *[]T, excess *int, mayGo func(T) bool) int32 {
 	gone := map[int]bool{}
 	for i, entry := range slices.Backward(*list) {
@@ -149,14 +150,14 @@ func drop[T any](list *[]T, excess *int, mayGo func(T) bool) int32 {
 	return int32(len(gone)) //nolint:gosec // lists have thousands of entries at most
 }
 
-// first leaves so many entries at the head of a list, and counts the others.
+// first keeps the first entries of a list, at most limit, and returns the number of removed entries.
 func first[T any](list *[]T, limit int) int32 {
 	over := max(0, len(*list)-limit)
 	*list = (*list)[:len(*list)-over]
 	return int32(min(over, 1<<30))
 }
 
-// shorten cuts all messages of lists, and tells whether one was longer.
+// shorten cuts all messages in lists, and returns whether a message was too long.
 func shorten(s *argocd.Status, tree []v1alpha1.TreeNode) bool {
 	cut := false
 	short := func(message *string) {
@@ -185,11 +186,11 @@ func shorten(s *argocd.Status, tree []v1alpha1.TreeNode) bool {
 	return cut
 }
 
-// size is how many bytes a value has as JSON.
+// size returns the size of a value as JSON, in bytes.
 func size(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings, numbers and booleans
+		panic(err) // strings, numbers and booleans always encode
 	}
 	return len(data)
 }

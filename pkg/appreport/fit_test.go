@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/appreport"
 )
 
-// large is an Application with so many resources and results, of which every hundredth has a problem.
+// large returns an Application with n resources and results. Every hundredth has a problem.
 func large(t *testing.T, n, message int) *argocd.Application {
 	t.Helper()
 	app := cluster(t, whole)
@@ -39,7 +39,7 @@ func large(t *testing.T, n, message int) *argocd.Application {
 func TestFit(t *testing.T) {
 	tests := map[string]struct {
 		app        *argocd.Application
-		want       *v1alpha1.Truncated // of which counts are looked at as "some" or "none"
+		want       *v1alpha1.Truncated // counts only as "some" or "none"
 		allTrouble bool
 	}{
 		"small":         {app: large(t, 100, 10), allTrouble: true},
@@ -88,7 +88,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// some is which counts are not zero.
+// some reduces counts above zero to 1.
 func some(t *v1alpha1.Truncated) *v1alpha1.Truncated {
 	if t == nil {
 		return nil

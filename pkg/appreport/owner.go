@@ -10,32 +10,32 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// OwnerGrace is how old a report without an owner must be before it counts as one whose ManifestWork is gone: what the hub
-// knows of works may be older than the report.
+// OwnerGrace is the minimum age of a report without an owner before its ManifestWork counts as gone. The hub's cache of
+// works may be older than the report.
 const OwnerGrace = time.Minute
 
-// maxUID is longer than any UID that an API server gives. Agents can write longer ones.
+// maxUID is longer than any UID of an API server. Agents can write longer UIDs.
 const maxUID = 64
 
-// OwnerStep is what the hub has to do so that a report goes with its ManifestWork.
+// OwnerStep is the hub's next step to tie the lifetime of a report to its ManifestWork.
 type OwnerStep string
 
 // The steps.
 const (
-	// OwnerKeep is nothing: the report has its owner, or goes with it.
+	// OwnerKeep means no action: the report has its owner, or the deletion of the report is under way.
 	OwnerKeep OwnerStep = "Keep"
 
-	// OwnerSet is to make the ManifestWork its owner.
+	// OwnerSet means: make the ManifestWork the owner.
 	OwnerSet OwnerStep = "Set"
 
-	// OwnerAwait is to look again when the report is old enough.
+	// OwnerAwait means: check again when the report is old enough.
 	OwnerAwait OwnerStep = "Await"
 
-	// OwnerDelete is to delete the report, once the API server says that there is no such ManifestWork.
+	// OwnerDelete means: delete the report, after the API server has confirmed that the ManifestWork does not exist.
 	OwnerDelete OwnerStep = "Delete"
 )
 
-// Owner is the UID of the ManifestWork that owns a report and nothing else does; empty where it is otherwise.
+// Owner returns the UID of the ManifestWork that is the report's only owner; empty otherwise.
 func Owner(r *v1alpha1.ApplicationReport) types.UID {
 	if len(r.OwnerReferences) != 1 {
 		return ""
@@ -47,14 +47,15 @@ func Owner(r *v1alpha1.ApplicationReport) types.UID {
 	return o.UID
 }
 
-// OwnerOf is the reference by which a ManifestWork owns the report of its name.
+// OwnerOf returns the owner reference from a report to the ManifestWork of the same name.
 func OwnerOf(w *metav1.ObjectMeta) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Name: w.Name, UID: w.UID}
 }
 
-// DecideOwner says what to do with a report of that age and owner. w is the metadata of the ManifestWork of its name; nil when there
-// is none. A report gets none that is being deleted: where a foreground deletion waits, the garbage collector would delete the
-// report as often as its agent makes it. What has an owner that is gone is the garbage collector's.
+// DecideOwner returns the next step for a report with the given owner and age. w is the metadata of the ManifestWork of
+// the same name; nil if missing. A ManifestWork under deletion does not become an owner: during a foreground deletion,
+// the garbage collector would delete the report after each write by its agent. The garbage collector deletes a report
+// with a missing owner.
 func DecideOwner(owner types.UID, age time.Duration, w *metav1.ObjectMeta) OwnerStep {
 	switch {
 	case w != nil && (owner == w.UID || !w.DeletionTimestamp.IsZero()):

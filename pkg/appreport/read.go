@@ -13,45 +13,45 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// Observation is what a report says that can be believed.
+// Observation is the trustworthy content of a report.
 type Observation struct {
-	// Status holds what was reported and believed; the zero value of a field means that it was not. Of several
-	// conditions of a type it has the first, as feedback does.
+	// Status has the reported and valid values; a zero field was not reported or not valid. Of several conditions with
+	// the same type, Status has the first, as in pkg/feedback.
 	Status argocd.Status
 
 	// UID and Version are the UID and the resourceVersion of the Application on its cluster.
 	UID, Version string
 
-	// ObservedAt is when the agent saw it so.
+	// ObservedAt is the time of the agent's observation.
 	ObservedAt metav1.Time
 
-	// NotComparedSince is when the cluster's Argo CD last compared the Application, or when that was created and never compared;
-	// zero while it compares.
+	// NotComparedSince is the last comparison by the cluster's Argo CD, or the creation of an Application without any
+	// comparison. NotComparedSince is zero while Argo CD compares in time.
 	NotComparedSince metav1.Time
 
-	// Complete is set when everything could be read and fit: what Status does not have, the cluster's Application does
-	// not have either.
+	// Complete is true if all fields were readable and valid, and no condition was truncated. Then a value missing in
+	// Status is also missing on the cluster.
 	Complete bool
 
-	// Detailed is set when that holds for the resources and the summary, but for what Truncated counts.
+	// Detailed is true if the resources and the summary are complete, except for the parts that Truncated counts.
 	Detailed bool
 
-	// Truncated counts what the report, or the hub itself, left out; nil when it is whole.
+	// Truncated counts the parts dropped by the agent or by the hub; nil for a whole report.
 	Truncated *v1alpha1.Truncated
 
-	// Rejected names the fields that had a value which does not fit, sorted.
+	// Rejected are the names of the fields with an invalid value, sorted.
 	Rejected []string
 }
 
-// Empty tells whether the report says nothing of the Application's status, nor that there is none for long.
+// Empty returns whether the report has neither a status of the Application nor a NotComparedSince.
 func (o *Observation) Empty() bool {
 	s := &o.Status
 	return o.NotComparedSince.IsZero() && s.Health.Status == "" && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
 		len(s.Conditions) == 0 && len(s.Resources) == 0
 }
 
-// Read is what can be believed of a report on the Application that key names on its cluster. A report on any other
-// says nothing.
+// Read returns the trustworthy content of a report on the Application key. A report on a different Application has no
+// content.
 func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	if r.Application.Namespace != key.Namespace || r.Application.Name != key.Name {
 		return Observation{Rejected: []string{fieldApplication}}
@@ -76,7 +76,7 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	return o
 }
 
-// moment is a time; zero for none, and for one that does not fit.
+// moment returns a time; zero for an empty or invalid time.
 func (c *checker) moment(field, s string) metav1.Time {
 	c.time(field, &s)
 	t, err := time.Parse(time.RFC3339, s)
@@ -86,8 +86,8 @@ func (c *checker) moment(field, s string) metav1.Time {
 	return metav1.NewTime(t)
 }
 
-// firstOfEachType leaves the conditions that Argo CD is known to set, one of each type, sorted. A cluster cannot set
-// those that the hub's controllers speak by.
+// firstOfEachType returns the conditions with types known from Argo CD, the first of each type, sorted. A cluster
+// cannot set the conditions of the hub's controllers.
 func firstOfEachType(in []argocd.Condition) []argocd.Condition {
 	var out []argocd.Condition
 	for _, condition := range in {

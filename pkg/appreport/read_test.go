@@ -25,7 +25,7 @@ var (
 	seen = time.Date(2026, 1, 2, 3, 4, 9, 0, time.UTC)
 )
 
-// cluster is the Application on its cluster, with a status in JSON.
+// cluster returns the Application on its cluster, with a status in JSON.
 func cluster(t testing.TB, status string) *argocd.Application {
 	t.Helper()
 	app := fixture.Application(key.Name).Obj()
@@ -36,7 +36,7 @@ func cluster(t testing.TB, status string) *argocd.Application {
 	return app
 }
 
-// whole is a status with everything in it, as Argo CD 2.14 writes it, less what a report leaves out.
+// whole is a full status, as Argo CD 2.14 writes the status, without the parts that a report omits.
 const whole = `{
  "health":{"status":"Degraded","lastTransitionTime":"2026-01-02T03:04:06Z"},
  "sync":{"status":"OutOfSync","revision":"53e28ff"},
@@ -77,7 +77,7 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 	}
 }
 
-// running is the beginning of a status with an operation that runs.
+// running is the beginning of a status with a running operation.
 const running = `{"operationState":{"phase":"Running","startedAt":"2026-01-02T03:04:05Z"`
 
 func revisions(n int) string { return strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") }
@@ -86,7 +86,7 @@ func TestReadRejects(t *testing.T) {
 	long := strings.Repeat("x", 3000)
 	tests := map[string]struct {
 		status, field string
-		want          string // what stays of it
+		want          string // the valid part of status
 	}{
 		"health code": {
 			`{"health":{"status":"Excellent"}}`,
@@ -225,7 +225,7 @@ func TestReadRejects(t *testing.T) {
 	}
 }
 
-// TestReadNoOperation: a state that says that no operation ever began is not shown.
+// TestReadNoOperation checks that an operation state without a start is not shown.
 func TestReadNoOperation(t *testing.T) {
 	got := appreport.Read(appreport.Build(cluster(t, `{"operationState":{"phase":"Error","startedAt":"`+argocd.NeverBegan+`"}}`), seen), key)
 	if got.Status.OperationState != nil || !got.Complete {
@@ -307,7 +307,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds reports as a hostile agent could write them: whatever comes out must be fit to be written and shown.
+// FuzzRead feeds reports of a hostile agent, and checks that every result is safe to write and to show.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(whole), "42", "2026-01-02T03:04:05Z")
 	f.Add([]byte(`{"conditions":[{"type":"SyncError","message":"\u001b[31m"}],"resources":[{"kind":"a","name":"b"}]}`), "\x00", "never")
@@ -338,7 +338,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// walk holds every text of a JSON document.
+// walk checks every text of a JSON document.
 func walk(t *testing.T, path string, v any) {
 	t.Helper()
 	switch v := v.(type) {
@@ -363,10 +363,10 @@ func walk(t *testing.T, path string, v any) {
 	}
 }
 
-// TestNotCompared: a report tells since when nothing was compared only where that is long ago, and the hub believes no more of it
-// than a time.
+// TestNotCompared checks that a report has NotComparedSince only after a long time without a comparison, and that the
+// hub accepts only a valid time.
 func TestNotCompared(t *testing.T) {
-	at := time.Date(2026, 1, 2, 3, 4, 8, 0, time.UTC) // of whole
+	at := time.Date(2026, 1, 2, 3, 4, 8, 0, time.UTC) // the time in whole
 	for title, tc := range map[string]struct {
 		status string
 		now    time.Time

@@ -8,10 +8,10 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// maxID is the greatest number that every JSON reader keeps as it is.
+// maxID is the largest integer that every JSON reader keeps exact.
 const maxID = 1<<53 - 1
 
-// resource tells whether a resource can be named, and so be of use.
+// resource validates a resource, and returns false without a kind or a name.
 func (c *checker) resource(r *argocd.ResourceStatus) bool {
 	c.name(fieldResources, &r.Group, &r.Version, &r.Kind, &r.Namespace, &r.Name)
 	c.oneOf(fieldResources, &r.Status, argocd.SyncCodes)
@@ -35,7 +35,7 @@ func (c *checker) result(r *argocd.ResourceResult) bool {
 	return r.Kind != "" && r.Name != ""
 }
 
-// name holds what names a resource to its form.
+// name validates the parts of a resource's identity.
 func (c *checker) name(field string, group, version, kind, namespace, name *string) {
 	c.line(field, group, maxGroup)
 	c.line(field, version, maxKind)
@@ -56,7 +56,7 @@ func (c *checker) summary(s *argocd.Summary) *argocd.Summary {
 	return s
 }
 
-// deployment tells whether an entry of the history has what the schema asks for.
+// deployment validates an entry of the history, and returns whether the entry has the time required by the schema.
 func (c *checker) deployment(d *argocd.Deployment) bool {
 	c.number(fieldHistory, &d.ID, 0, maxID)
 	c.revision(fieldHistory, &d.Revision)
@@ -82,6 +82,6 @@ func (c *checker) source(s *argocd.Source) bool {
 	c.line(fieldHistory, &s.Chart, feedback.MaxWord)
 	c.line(fieldHistory, &s.Ref, feedback.MaxWord)
 	c.line(fieldHistory, &s.Digest, sha256.Size*2)
-	s.Whole = "" // the hub believes a digest only
+	s.Whole = "" // the hub accepts only a digest
 	return s.RepoURL != ""
 }

@@ -11,19 +11,20 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// appliedWork is the kind that owns on a cluster what the work agent has applied there, and hubHash how many characters of its name there
-// are before "-<name of the work>" (v1.2.0).
+// appliedWork is the kind of the cluster's owner objects for the work agent's applied objects. hubHash is the length of
+// the hash before "-<name of the work>" in the owner's name (v1.2.0).
 const (
 	appliedWork = "AppliedManifestWork"
 	hubHash     = 64
 )
 
-// Speaker is the one of a cluster's Applications with the mark of a ManifestWork that a report speaks for; nil for none. The mark is
-// anyone's to copy on the cluster, also to one that comes later. The hub believes only the report on the Application that it has sent:
-// the choice keeps two Applications from writing over each other, and the right one from being silenced by a copy.
+// Speaker returns the reported Application of a ManifestWork, from the cluster's Applications with the mark of the
+// work; nil for none. Anyone on the cluster can copy the mark to a different Application. The hub accepts only a report
+// on the sent Application. The choice prevents alternating writes by two Applications, and a copy cannot silence the
+// right Application.
 //
-// Its name must be one that the work's is made of. Of several, the one that the work agent has applied goes first, then one that is not
-// being deleted, then the oldest.
+// The work's name must match the Application's name. Of several Applications, the Application applied by the work agent
+// is first, then an Application without a deletion, then the oldest.
 func Speaker(workName string, marked []argocd.Application) *argocd.Application {
 	var best *argocd.Application
 	for i := range marked {
@@ -34,7 +35,7 @@ func Speaker(workName string, marked []argocd.Application) *argocd.Application {
 	return best
 }
 
-// before compares two Applications with the same mark; the first goes before the second where the result is negative.
+// before compares two Applications with the same mark. A negative result means that a comes first.
 func before(workName string, a, b *argocd.Application) int {
 	return cmp.Or(
 		firstly(applied(workName, a), applied(workName, b)),
@@ -44,7 +45,7 @@ func before(workName string, a, b *argocd.Application) int {
 	)
 }
 
-// firstly puts that one first of which something holds.
+// firstly sorts true before false.
 func firstly(a, b bool) int {
 	switch {
 	case a && !b:
@@ -55,13 +56,15 @@ func firstly(a, b bool) int {
 	return 0
 }
 
-// Held tells whether a work agent owns an Application of the cluster. It does not own one that the hub has released, whose mark stays.
+// Held returns whether a work agent owns an Application of the cluster. An Application released by the hub keeps its
+// mark, but has no owner.
 func Held(app *argocd.Application) bool {
 	return slices.ContainsFunc(app.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == appliedWork })
 }
 
-// applied tells whether the work agent has applied an Application as a part of that work: it owns what it applies by an object
-// "<hash of the hub>-<work>" of the cluster (v1.2.0). Where nothing is to be deleted with the work it owns nothing.
+// applied returns whether the work agent has applied an Application from the given work. The owner of applied objects
+// is a cluster object with the name "<hash of the hub>-<work>" (v1.2.0). Applied objects without a deletion together
+// with the work have no owner.
 func applied(workName string, app *argocd.Application) bool {
 	return slices.ContainsFunc(app.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return o.Kind == appliedWork && len(o.Name) == hubHash+1+len(workName) && strings.HasSuffix(o.Name, "-"+workName)

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// maxNodes is how many live resources a report has at most, as the schema of ApplicationReport has it.
+	// maxNodes is the maximum number of live resources in a report, as in the schema of ApplicationReport.
 	maxNodes = 500
 
-	// maxDepth is how many resources may have made one another in a row. It is more than any controllers do.
+	// maxDepth is the maximum depth of a tree of owners. Real controllers make shallower trees.
 	maxDepth = 16
 )
 
-// Tree is what can be believed of the live resources in a report on the Application that key names on its cluster, of which those
-// resources are in Git: those, and what they have made. Each has a name and a UID of its own, and comes after the one that has made it.
-// rejected tells whether a value did not fit.
+// Tree returns the trustworthy live resources in a report on the Application key. inGit are the resources in Git. The
+// result has resources in Git and their descendants. Each node has a unique name and a unique UID, and comes after its
+// parent. rejected is true if a value was invalid.
 func Tree(r *v1alpha1.ApplicationReport, key types.NamespacedName, inGit []argocd.ResourceStatus) (nodes []v1alpha1.TreeNode, rejected bool) {
 	if r.Application.Namespace != key.Namespace || r.Application.Name != key.Name {
 		return nil, len(r.Tree) > 0
@@ -31,12 +31,12 @@ func Tree(r *v1alpha1.ApplicationReport, key types.NamespacedName, inGit []argoc
 	return hung(given, inGit)
 }
 
-// object names a resource, whatever its version is.
+// object identifies a resource without its version.
 type object struct{ group, kind, namespace, name string }
 
-// hung are copies of those nodes that hang from the resources that are in Git, those resources first, then what they have made, and so
-// on. What hangs from nothing is left out, and so is the second one of a name or a UID: argocd-server follows parents by their names,
-// and would not end where they go in a circle.
+// hung returns copies of the nodes below resources in Git, level by level: first the resources in Git, then their
+// children, and so on. Nodes without a connection to Git are dropped. Nodes with a repeated name or UID are dropped
+// too: argocd-server follows parents by name, and would never end in a cycle.
 func hung(nodes []v1alpha1.TreeNode, inGit []argocd.ResourceStatus) (out []v1alpha1.TreeNode, rejected bool) {
 	if len(nodes) == 0 {
 		return nil, false
@@ -79,7 +79,7 @@ func hung(nodes []v1alpha1.TreeNode, inGit []argocd.ResourceStatus) (out []v1alp
 
 func objectOf(n *v1alpha1.TreeNode) object { return object{n.Group, n.Kind, n.Namespace, n.Name} }
 
-// node tells whether a live resource can be named, and so be of use.
+// node validates a live resource, and returns false without a kind, a name or a UID.
 func (c *checker) node(n *v1alpha1.TreeNode) bool {
 	c.name(fieldTree, &n.Group, &n.Version, &n.Kind, &n.Namespace, &n.Name)
 	c.hold(fieldTree, &n.UID, isUID(n.UID))
@@ -94,12 +94,13 @@ func (c *checker) node(n *v1alpha1.TreeNode) bool {
 	return n.Kind != "" && n.Name != "" && n.UID != ""
 }
 
-// isUID tells whether a text from a cluster has the form of a UID. Those that Towline makes of a name have a slash.
+// isUID returns whether a text from a cluster has the form of a UID. A UID that Towline derives from a name has a
+// slash.
 func isUID(s string) bool {
 	return feedback.IsLine(s, maxUID) && !strings.ContainsFunc(s, notOfUID)
 }
 
-// neededFirst puts what needs attention before its like, and keeps an order that does not depend on the given one.
+// neededFirst sorts nodes with a problem first. The order does not depend on the given order.
 func neededFirst(a, b v1alpha1.TreeNode) int {
 	return cmp.Or(
 		firstly(troubled(&a), troubled(&b)),

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/appreport"
 )
 
-// live is a node "kind/name" with that UID and parent.
+// live returns a node "kind/name" with the given UID and parent.
 func live(kind, name, uid, parent string) v1alpha1.TreeNode {
 	return v1alpha1.TreeNode{Version: "v1", Kind: kind, Namespace: "guestbook", Name: name, UID: uid, Parent: parent}
 }
@@ -87,8 +87,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestTreeFits: of a large tree, what is furthest from Git and healthy is left out first, and before anything of the status. A report
-// without a tree says what it said before there were trees.
+// TestTreeFits checks a large tree. The nodes most distant from Git and healthy nodes are dropped first, and before any
+// part of the status. A report without a tree has the same JSON as before the introduction of trees.
 func TestTreeFits(t *testing.T) {
 	app := cluster(t, whole)
 	app.Status.Resources = inGit
@@ -144,8 +144,8 @@ func TestTreeFits(t *testing.T) {
 	}
 }
 
-// FuzzTree feeds trees as a hostile agent could write them: argocd-server must be able to follow each node to the resource in Git that
-// it comes of, and to show it.
+// FuzzTree feeds trees of a hostile agent. argocd-server must be able to follow each node to its resource in Git, and
+// to show the node.
 func FuzzTree(f *testing.F) {
 	f.Add([]byte(`[{"kind":"Deployment","namespace":"guestbook","name":"a","uid":"d"},{"kind":"Pod","name":"b","uid":"p","parent":"d"}]`))
 	f.Add([]byte(`[{"kind":"A","name":"a","uid":"1","parent":"2"},{"kind":"B","name":"b","uid":"2","parent":"1"}]`))

@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// inWords says what was left out, for people.
+// inWords describes the dropped parts, for people.
 func inWords(t *v1alpha1.Truncated) string {
 	var parts []string
 	for _, part := range []struct {
