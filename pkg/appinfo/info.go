@@ -12,21 +12,21 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// The metric as Argo CD describes it.
+// The name and the help text of the metric, as in Argo CD.
 const (
 	Name = "argocd_app_info"
 	Help = "Information about application."
 )
 
-// Labels are those of the metric, in Argo CD's order.
+// Labels are the labels of the metric, in Argo CD's order.
 var Labels = []string{
 	"namespace", "name", "project", "autosync_enabled", "repo", "dest_server", "dest_namespace", "sync_status", "health_status", "operation",
 }
 
-// unknown is what Argo CD says of a health or sync status that is not known.
+// unknown is Argo CD's value for an unknown health or sync status.
 const unknown = "Unknown"
 
-// spec is the part of an Application's spec that the metric tells of.
+// spec has the parts of an Application's spec for the metric.
 type spec struct {
 	Project     string   `json:"project"`
 	Source      *source  `json:"source"`
@@ -51,7 +51,7 @@ type source struct {
 	RepoURL string `json:"repoURL"`
 }
 
-// Values are those of Labels for an Application. Of a spec that cannot be read, what it says is empty.
+// Values returns the values of Labels for an Application. An unreadable spec gives empty values or defaults.
 func Values(app *argocd.Application) []string {
 	s := spec{}
 	if json.Unmarshal(app.Spec.Raw, &s) != nil {
@@ -73,7 +73,7 @@ func (s *spec) automated() bool {
 		(s.SyncPolicy.Automated.Enabled == nil || *s.SyncPolicy.Automated.Enabled)
 }
 
-// repository is that of the first source.
+// repository returns the address of the first source's repository.
 func (s *spec) repository() string {
 	switch {
 	case s.SourceHydrator != nil:
@@ -86,8 +86,8 @@ func (s *spec) repository() string {
 	return ""
 }
 
-// server is the address of the destination as the Application's cluster has it. Argo CD looks names up among its clusters. The hub
-// knows the address of in-cluster, and of no other name.
+// server returns the address of the destination, as seen by the Application's cluster. Argo CD looks up names among its
+// clusters. The hub knows only the address of the name in-cluster.
 func (s *spec) server(there argocd.Destination) string {
 	if there != argocd.InCluster {
 		return there.Server
@@ -98,7 +98,7 @@ func (s *spec) server(there argocd.Destination) string {
 	return s.Destination.Server
 }
 
-// operation is what is asked for on the hub: an operation that the cluster has taken is not there any more.
+// operation returns the operation on the hub. An operation taken by the cluster is no longer on the hub.
 func operation(app *argocd.Application) string {
 	if app.DeletionTimestamp != nil {
 		return "delete"
@@ -112,10 +112,10 @@ func operation(app *argocd.Application) string {
 	return ""
 }
 
-// ssh is an address of a repository that is reached by SSH.
+// ssh matches the address of a repository with SSH access.
 var ssh = regexp.MustCompile("^(ssh://)?[^/:]*?@[^@]+$")
 
-// normalize is the address of a repository as Argo CD compares it.
+// normalize returns the address of a repository in the form that Argo CD compares.
 func normalize(repository string) string {
 	repository = strings.ToLower(strings.TrimSpace(repository))
 	if ssh.MatchString(repository) && !strings.HasPrefix(repository, "ssh://") {

@@ -11,7 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/golden"
 )
 
-// told is an Application with what the metric says of it. The contract test of Argo CD compares it with Argo CD's own.
+// told is an Application with its labels of the metric. The contract test compares the labels with Argo CD's own
+// labels.
 type told struct {
 	Application *argocd.Application
 	Labels      map[string]string
@@ -52,7 +53,7 @@ func TestGolden(t *testing.T) {
 	golden.Equal(t, "info.golden.json", append(got, '\n'))
 }
 
-// TestASpecThatCannotBeRead costs one Application its labels, and nobody the metric.
+// TestASpecThatCannotBeRead checks an unreadable spec: the Application loses its labels, but the metric still works.
 func TestASpecThatCannotBeRead(t *testing.T) {
 	got := appinfo.Values(fixture.Application("odd").Spec(`{"source":"?","project":"team"}`).Obj())
 	if len(got) != len(appinfo.Labels) || got[1] != "odd" || got[2] != "default" || got[4] != "" {
