@@ -166,7 +166,7 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// finish finalizes a namespace in deletion, as its controller would. The API server alone does not finish the
+// finish finalizes a namespace being deleted, as its controller would. The API server alone does not finish the
 // deletion, and the next run of the test needs the name.
 func finish(ctx context.Context, t *testing.T, ns *corev1.Namespace) {
 	t.Helper()

@@ -99,8 +99,8 @@ func judge(p *argocd.AppProject, s subject, namespace string) verdict {
 	return out
 }
 
-// goesByAddress reports whether a project names clusters by address. Then a cluster without a known address may be
-// forbidden. The in-cluster address does not count.
+// goesByAddress reports whether a project names clusters by address. Then a refusal of a cluster without a known
+// address is not certain. The in-cluster address does not count.
 func goesByAddress(p *argocd.AppProject) bool {
 	return slices.ContainsFunc(p.Spec.Destinations, func(d argocd.ProjectDestination) bool {
 		server := strings.TrimPrefix(d.Server, "!")

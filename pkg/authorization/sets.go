@@ -61,7 +61,7 @@ func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
 }
 
 // Withdrawn returns the refusal for a namespace that had the cluster by a ManagedClusterSetBinding. binding and set
-// are the present objects; nil for none. Missing objects and objects in deletion do not refuse the cluster.
+// are the present objects; nil for none. Missing objects and objects being deleted do not refuse the cluster.
 func Withdrawn(
 	refusal Refusal, named types.NamespacedName, binding *clusterv1beta2.ManagedClusterSetBinding, set *clusterv1beta2.ManagedClusterSet,
 	cluster *clusterv1.ManagedCluster,

@@ -18,7 +18,7 @@ type Argo struct {
 	// Forbidden is set if Towline may not read the cluster Secrets.
 	Forbidden bool
 
-	// Shared is set if a second GitOpsCluster, not in deletion, names the Argo CD.
+	// Shared is set if a second GitOpsCluster, not being deleted, names the Argo CD.
 	Shared bool
 
 	// Generator are the objects with the names that the clusterDecisionResource generator needs.

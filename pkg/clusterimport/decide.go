@@ -98,9 +98,9 @@ func (d *decision) claim(namespace string) {
 	d.plan.Claim = &want
 }
 
-// finalize removes the Secrets of a GitOpsCluster in deletion. The GitOpsCluster goes after the last Secret. A Secret
-// stays unchanged as long as Applications target its cluster. If the Secret went, the ApplicationSets of a remaining
-// Placement would miss the cluster and remove their Applications.
+// finalize removes the Secrets of a GitOpsCluster being deleted. The GitOpsCluster goes after the last Secret. A
+// Secret stays unchanged as long as Applications target its cluster. If the Secret went, the ApplicationSets of a
+// remaining Placement would miss the cluster and remove their Applications.
 func (d *decision) finalize() {
 	d.leave(d.Namespaces(), asItIs)
 	if len(d.plan.Left) == len(d.marked().Namespaces) {

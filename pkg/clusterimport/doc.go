@@ -6,6 +6,6 @@
 // (generator.go), the removal of Secrets (remove.go), and the status (status.go). Gates is the table of all reasons
 // to wait.
 //
-// The package has no client, no clock and no log, and changes no argument. controllers/gitopscluster calls the
+// The package has no client, no clock and no log. Decide changes no argument. controllers/gitopscluster calls the
 // package.
 package clusterimport

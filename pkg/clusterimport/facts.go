@@ -118,7 +118,7 @@ func (f *Facts) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.GitOpsCluster.Namespace, Name: f.GitOpsCluster.Name}
 }
 
-// going reports whether the GitOpsCluster is in deletion.
+// going reports whether the GitOpsCluster is being deleted.
 func (f *Facts) going() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero() }
 
 // namespace returns the namespace of the named Argo CD.
@@ -142,8 +142,8 @@ func (f *Facts) Allowed() bool {
 // Secrets. An author can write many names into the annotation, so the rest must wait for a turn.
 const maxNamespaces = 16
 
-// turn is how long a decision stays with the same part of too many namespaces. A shorter turn would write the status
-// too often.
+// turn is how long decisions handle the same part of the namespaces, if there are too many. A shorter turn would
+// write the status too often.
 const turn = 10 * time.Minute
 
 // TurnAt returns the number of the turn at a time.
@@ -248,7 +248,8 @@ func (f *Facts) Accounts() []string {
 	return out
 }
 
-// Marks are the finalizer and the annotation of a GitOpsCluster, written before the first Secret. No CRD prunes them.
+// Marks are the finalizer and the annotation of a GitOpsCluster, written before the first Secret. No CRD prunes
+// metadata.
 type Marks struct {
 	// Finalizer keeps the GitOpsCluster until all Secrets are gone.
 	Finalizer bool

@@ -76,8 +76,8 @@ func askOlderWrote(d *decision, _ question) answer {
 		"GitOpsCluster and its cluster Secrets stay unchanged. If that controller has stopped for good, start Towline with --take-over-gitopsclusters")
 }
 
-// standBack leaves the GitOpsCluster to the older controller, and sets a condition. A GitOpsCluster in deletion gets
-// no condition: Towline only releases the finalizer.
+// standBack leaves the GitOpsCluster to the older controller, and sets a condition. A GitOpsCluster being deleted
+// gets no condition: Towline only releases the finalizer.
 func (d *decision) standBack(h *hold) {
 	d.plan.StandsBack = h.reason
 	if d.going() {

@@ -92,7 +92,7 @@ type placementOutline struct {
 	// status.
 	byOthers bool
 
-	// going is set if the Placement is in deletion.
+	// going is set if the Placement is being deleted.
 	going bool
 
 	// looked is set if the Placement has looked at clusters. A Placement restored from a backup has no status.

@@ -129,7 +129,7 @@ func unserved(spec v1beta1.GitOpsClusterSpec) (out []string) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// ready combines the conditions about the Placement and the import; empty while the GitOpsCluster is in deletion.
+// ready combines the conditions about the Placement and the import; empty while the GitOpsCluster is being deleted.
 func (d *decision) ready() verdict {
 	for _, v := range []verdict{d.resolved, d.imported} {
 		if v.status == "" {

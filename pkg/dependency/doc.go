@@ -5,6 +5,6 @@
 // Decide is a pure function from observed facts to a plan for a dependency work. Gates is the table of all reasons to
 // wait.
 //
-// The package has no client and no clock, and changes no argument. No error or message of the package holds a value
-// of a Secret. controllers/dependencies calls the package.
+// The package has no client and no clock. Decide and the rendering functions change no argument. No error or message
+// of the package holds a value of a Secret. controllers/dependencies calls Decide.
 package dependency

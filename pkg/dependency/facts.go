@@ -177,7 +177,8 @@ func (f *Facts) Kind() Kind {
 // Leads reports whether the work goes ahead of the Applications, and leaves its objects on the cluster.
 func (f *Facts) Leads() bool { return f.Kind().leads() }
 
-// Widens reports whether a delivered AppProject permits more for this Application than for the observed Applications.
+// Widens reports whether the delivered AppProject must permit more for the Application than for the observed
+// Applications.
 func (f *Facts) Widens(app *argocd.Application) bool {
 	return GoesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
 		return u.Permitted && u.App.Namespace == app.Namespace && u.App.ClusterNamespace() == app.ClusterNamespace()
@@ -225,8 +226,8 @@ func (f *Facts) Suffices(u *User) bool {
 }
 
 // ProjectName returns the name of the work's AppProject. The name comes from an Application that may be on the
-// cluster, or else from a delivered Application, even if the Application is forbidden or in removal. It is empty if
-// no Application uses the project.
+// cluster. Otherwise it comes from a delivered Application, even if the Application is forbidden or being removed. It
+// is empty if no Application uses the project.
 func (f *Facts) ProjectName() string {
 	if f.Kind() == Objects {
 		return f.spec().Project
@@ -261,10 +262,10 @@ func (f *Facts) spec() Spec {
 	return ReadSpec(f.Users[0].App)
 }
 
-// carried returns the specs of the Applications in the works of the cluster, including works in deletion. The cluster
-// may have changed the specs. They are only a reason to keep objects on the cluster, never to add or remove objects.
-// A work with a request does not tell the Application's dependencies there: the hub's spec counts instead, and may be
-// incomplete. Then all is false.
+// carried returns the specs of the Applications in the works of the cluster, including works being deleted. The
+// cluster may have changed the specs. They are only a reason to keep objects on the cluster. A work with a request
+// does not tell the Application's dependencies there: the hub's spec counts instead, and may be incomplete. Then all
+// is false.
 func (f *Facts) carried() (specs []Spec, all bool) {
 	all = true
 	for _, w := range f.Works {

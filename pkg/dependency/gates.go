@@ -101,7 +101,7 @@ func askClusterPaused(d *decision) answer {
 	return open
 }
 
-// askDeletion holds writes while the work is in deletion. The end of the work triggers the decision to create a new
+// askDeletion holds writes while the work is being deleted. The end of the work triggers the decision to create a new
 // work.
 func askDeletion(d *decision) answer {
 	if d.Work != nil && !d.Work.DeletionTimestamp.IsZero() {

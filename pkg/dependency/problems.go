@@ -100,8 +100,8 @@ func (d *decision) refused() (out []problem) {
 	return out
 }
 
-// origin returns the source object of a dependency, for example the AppProject or the Secret; nil for objects,
-// because their work has many.
+// origin returns the source object of a dependency: the AppProject, the Secret, or the ConfigMap with the
+// certificates. It is nil for objects, because their work has many sources, and for a namespace.
 func (d *decision) origin(w *workv1.ManifestWork) Object {
 	switch kind, _ := KindOf(w.Name); kind {
 	case Project:

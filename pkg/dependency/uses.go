@@ -75,8 +75,8 @@ func carriedBy(w *workv1.ManifestWork) (apps []carried, request bool) {
 	return apps, request
 }
 
-// releasedTo returns the released Applications of the cluster that use the dependency, including Applications in
-// release. The work remembers them. After the end of an Application's own work, no other object tells a released
+// releasedTo returns the released Applications of the cluster that use the dependency, including Applications being
+// released. The work remembers them. After the end of an Application's own work, no other object tells a released
 // Application from a deleted Application. An Application with a new work, from any hub Application, is not in the
 // list any more. The works may have any order.
 func (f *Facts) releasedTo() []types.NamespacedName {
@@ -106,8 +106,8 @@ func (f *Facts) releasedTo() []types.NamespacedName {
 	return apps
 }
 
-// StaysFor reports whether a dependency's objects stay on the cluster for an Application in release, by the agent's
-// status. The result is true for a work in deletion, because its final state is decided.
+// StaysFor reports whether a dependency's objects stay on the cluster for an Application being released, by the
+// agent's status. The result is true for a work being deleted, because its final state is decided.
 func StaysFor(w *workv1.ManifestWork, app types.NamespacedName) bool {
 	return !w.DeletionTimestamp.IsZero() || IsReleasedTo(w, app) && Seen(w)
 }
