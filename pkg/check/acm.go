@@ -2,28 +2,29 @@ package check
 
 import "strings"
 
-// ACMHub is the resource by which a hub of Advanced Cluster Management is known, as Facts.Served has resources.
+// ACMHub is the resource that identifies a hub of Advanced Cluster Management, in the format of Facts.Served.
 const ACMHub = "operator.open-cluster-management.io/v1/multiclusterhubs"
 
 // ReportCRD is the name of the CRD of reports.
 const ReportCRD = "multiclusterapplicationsetreports.apps.open-cluster-management.io"
 
-// ACM is what was read of a hub of Advanced Cluster Management.
+// ACM has the facts about a hub of Advanced Cluster Management.
 type ACM struct {
 	// WithCredentials are the GitOpsClusters without createBlankClusterSecrets.
 	WithCredentials []string
 
-	// Generators are the ApplicationSets whose generator reads a ConfigMap that is not there, with the name of the ConfigMap.
+	// Generators are the ApplicationSets whose generator reads a missing ConfigMap, with the name of the ConfigMap.
 	Generators []string
 
-	// Deprecated is set if the CRD of reports says that its product will remove the CRD.
+	// Deprecated is true if the CRD of reports announces its own removal.
 	Deprecated bool
 }
 
-// IsACM tells whether the hub is one of Advanced Cluster Management.
+// IsACM returns whether the hub is a hub of Advanced Cluster Management.
 func (f *Facts) IsACM() bool { return f.Served[ACMHub] }
 
-// SetNamespaces are the namespaces of ApplicationSet controllers, in which Argo CD looks for the ConfigMaps of generators.
+// SetNamespaces returns the namespaces of ApplicationSet controllers. Argo CD looks for the ConfigMaps of generators in
+// these namespaces.
 func (f *Facts) SetNamespaces() []string {
 	var out []string
 	for _, w := range f.byName(argoSetController) {
@@ -32,7 +33,7 @@ func (f *Facts) SetNamespaces() []string {
 	return out
 }
 
-// acm checks what the profile acm relies on.
+// acm checks the requirements of the profile acm.
 func acm(f *Facts) (out []Line) {
 	if !f.IsACM() {
 		return nil

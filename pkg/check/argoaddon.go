@@ -2,19 +2,21 @@ package check
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// AddOnArgoCD is the name of Open Cluster Management's add-on that brings Argo CD, and of its AddOnTemplate.
+// AddOnArgoCD is the name of Open Cluster Management's add-on for Argo CD, and of its AddOnTemplate.
 const AddOnArgoCD = "argocd"
 
-// orphanedByAddOn is Open Cluster Management's annotation on a manifest of an add-on: the cluster keeps the object when the add-on goes.
+// orphanedByAddOn is Open Cluster Management's annotation on a manifest of an add-on: the cluster keeps the object when
+// the add-on goes.
 const orphanedByAddOn = "addon.open-cluster-management.io/deletion-orphan"
 
 // ArgoAddOn is Open Cluster Management's add-on argocd on a hub.
 type ArgoAddOn struct {
-	// Deletes is the number of objects on each cluster that go with the add-on.
+	// Deletes is the number of objects that each cluster loses with the add-on.
 	Deletes int
 }
 
-// NewArgoAddOn reads the manifests of the AddOnTemplate argocd. The result is nil for a template without the CRD of Applications.
+// NewArgoAddOn reads the manifests of the AddOnTemplate argocd. The result is nil for a template without the CRD of
+// Applications.
 func NewArgoAddOn(manifests []any) *ArgoAddOn {
 	out, brings := &ArgoAddOn{}, false
 	for _, m := range manifests {

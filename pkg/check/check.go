@@ -2,7 +2,7 @@ package check
 
 import "slices"
 
-// Before checks a hub on which Towline is to be installed.
+// Before checks a hub before the installation of Towline.
 func Before(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), narrow(f), others(f),
@@ -11,7 +11,7 @@ func Before(f *Facts) []Line {
 	)
 }
 
-// Installation checks a hub that has Towline.
+// Installation checks a hub with Towline.
 func Installation(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), ownServed(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), towline(f), skew(f),

@@ -20,7 +20,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// good are the facts of a hub, or a cluster, with which nothing is wrong.
+// good returns the facts of a hub or a cluster without problems.
 func good(edits ...func(*check.Facts)) *check.Facts {
 	labels := func(name, component string) map[string]string {
 		return map[string]string{"app.kubernetes.io/name": name, "app.kubernetes.io/component": component}
@@ -73,7 +73,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestChecks: each thing that can be wrong has a line of its own, with what to do.
+// TestChecks checks that each possible problem has a separate line, with a remedy.
 func TestChecks(t *testing.T) {
 	workload := func(i int, edit func(*check.Workload)) func(*check.Facts) {
 		return func(f *check.Facts) { edit(&f.Workloads[i]) }
@@ -236,7 +236,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// addOnManifest is a CRD in an AddOnTemplate. With stays, clusters keep the CRD when the add-on goes.
+// addOnManifest returns a CRD in an AddOnTemplate. With stays, clusters keep the CRD when the add-on goes.
 func addOnManifest(name string, stays bool) map[string]any {
 	metadata := map[string]any{"name": name}
 	if stays {
@@ -245,7 +245,7 @@ func addOnManifest(name string, stays bool) map[string]any {
 	return map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
 }
 
-// TestArgoAddOn: a template without the CRD of Applications is no ArgoAddOn.
+// TestArgoAddOn checks that a template without the CRD of Applications gives no ArgoAddOn.
 func TestArgoAddOn(t *testing.T) {
 	if got := check.NewArgoAddOn([]any{addOnManifest("another.example", false), "no object"}); got != nil {
 		t.Errorf("%+v", got)
@@ -255,7 +255,7 @@ func TestArgoAddOn(t *testing.T) {
 	}
 }
 
-// TestACM: a hub of Advanced Cluster Management with the pull model off has nothing for the checks to say.
+// TestACM checks that a hub of Advanced Cluster Management with a disabled pull model has no problem.
 func TestACM(t *testing.T) {
 	lines := check.Before(good(func(f *check.Facts) {
 		f.Served[check.ACMHub], f.OlderDisabled = true, true
@@ -266,7 +266,7 @@ func TestACM(t *testing.T) {
 	}
 }
 
-// TestNilExecutorEnabled: only the gate of the work controller counts, and only if the gate is enabled.
+// TestNilExecutorEnabled checks that only the gate of the work controller counts, and only if the gate is enabled.
 func TestNilExecutorEnabled(t *testing.T) {
 	for gates, want := range map[string]bool{
 		`[{"feature":"NilExecutorValidating","mode":"Enable"}]`:                                     true,
@@ -286,7 +286,8 @@ func TestNilExecutorEnabled(t *testing.T) {
 	}
 }
 
-// TestUnlabelled: an Application counts if nobody delivers the Application because of the missing label.
+// TestUnlabelled checks that an Application counts if no controller delivers the Application because of the missing
+// label.
 func TestUnlabelled(t *testing.T) {
 	const skip, cluster = "argocd.argoproj.io/skip-reconcile", apis.AnnotationCluster
 	for title, tc := range map[string]struct {
@@ -327,7 +328,7 @@ func TestOlderDisabled(t *testing.T) {
 	}
 }
 
-// TestTakeover: Applications are counted by what becomes of them.
+// TestTakeover checks that Applications are counted by their fate.
 func TestTakeover(t *testing.T) {
 	stopped := func(kind, reason string) *delivery.Plan {
 		return &delivery.Plan{Conditions: []delivery.Condition{{Type: kind, Reason: reason, Message: "because " + reason}}}
@@ -363,7 +364,7 @@ waiting|without Application|1 ManifestWork would be kept until a person decides:
 	}
 }
 
-// TestVerdict: what could not be read is not taken for good, whatever else works with less.
+// TestVerdict checks that an unreadable fact is worse than a reduced function.
 func TestVerdict(t *testing.T) {
 	var lines []check.Line
 	for _, worse := range []why.State{why.OK, why.Waiting, why.Unknown, why.Blocked} {
@@ -374,7 +375,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestNoTree: who has no controller that writes to Redis is told nothing of Redis.
+// TestNoTree checks that the lines omit Redis if no controller writes to Redis.
 func TestNoTree(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		f := &check.Facts{NoTree: without}

@@ -77,7 +77,7 @@ func addOns(f *Facts) []Line {
 	return out
 }
 
-// refused checks whether work agents take Applications.
+// refused checks whether work agents accept Applications.
 func refused(f *Facts) []Line {
 	const name = "work agents"
 	if f.Refused == nil {
@@ -99,7 +99,7 @@ func refused(f *Facts) []Line {
 	return []Line{wrong(name, "kubectl towline check --cluster-kubeconfig FILE", "not all is applied on %s. On %s: %s", names, by[0], message)}
 }
 
-// ToInstall are the rights to install Towline; Namespace is empty for the whole hub.
+// ToInstall are the rights for the installation of Towline; Namespace is empty for the whole hub.
 var ToInstall = []Right{
 	{Verb: "create", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
 	{Verb: "create", Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
@@ -108,7 +108,7 @@ var ToInstall = []Right{
 	{Verb: "create", Group: "apps", Resource: "deployments"},
 }
 
-// OfWorkAgent are the rights that the work agent of a cluster needs, in the namespace of the cluster's Argo CD.
+// OfWorkAgent are the rights of a cluster's work agent, in the namespace of the cluster's Argo CD.
 var OfWorkAgent = []Right{
 	{Verb: "get", Group: "argoproj.io", Resource: "applications"}, {Verb: "list", Group: "argoproj.io", Resource: "applications"},
 	{Verb: "watch", Group: "argoproj.io", Resource: "applications"}, {Verb: "create", Group: "argoproj.io", Resource: "applications"},
@@ -116,7 +116,7 @@ var OfWorkAgent = []Right{
 	{Verb: "patch", Group: "argoproj.io", Resource: "appprojects"},
 }
 
-// rights checks what somebody may do.
+// rights checks the rights of a user or of a work agent.
 func rights(f *Facts, name, who, do string) []Line {
 	if f.Unread[Reviews] {
 		return []Line{unknown(name, "what others may do")}
@@ -133,7 +133,7 @@ func rights(f *Facts, name, who, do string) []Line {
 	return []Line{good(name, "%s may do all that it takes", who)}
 }
 
-// agents checks what runs on a managed cluster beside its Argo CD.
+// agents checks the agents on a managed cluster.
 func agents(f *Facts) []Line {
 	if f.Unread[Deployments] {
 		return []Line{unknown("agents", "Deployments")}

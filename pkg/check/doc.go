@@ -1,7 +1,7 @@
-// Package check tells what is wrong with an installation of Towline, with the hub it is to be installed on, or with a managed
-// cluster, and what to do about it.
+// Package check finds problems of an installation of Towline, of a hub before the installation, or of a managed
+// cluster, and names the remedies.
 //
-// Each check is a function of facts, and gives lines. What could not be read is unknown, and not wrong. The package has no client:
-// kubectl towline check reads the facts, with the rights of whoever asks. What a takeover would do with Applications is
-// pkg/delivery's to decide.
+// Each check is a function of facts, and returns lines. An unreadable fact is unknown, not wrong. The package has no
+// client: kubectl towline check reads the facts, with the rights of its user. pkg/delivery decides the fate of
+// Applications after a takeover.
 package check

@@ -6,24 +6,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// nilExecutorGate is the feature gate of Open Cluster Management that restricts who creates ManifestWorks without an executor.
+// nilExecutorGate is the feature gate of Open Cluster Management that restricts who creates ManifestWorks without an
+// executor.
 const nilExecutorGate = "NilExecutorValidating"
 
-// WithoutExecutor is the right that the gate asks for. Its object is no ServiceAccount that exists.
+// WithoutExecutor is the right required by the gate. The ServiceAccount in its object does not exist.
 var WithoutExecutor = Right{
 	Verb: "execute-as", Group: "work.open-cluster-management.io", Resource: "manifestworks", Name: "system:serviceaccount::klusterlet-work-sa",
 }
 
-// NilExecutor is what was read of the gate.
+// NilExecutor has the facts about the gate.
 type NilExecutor struct {
-	// Enabled tells whether the ClusterManager switches the gate on.
+	// Enabled is true if the ClusterManager enables the gate.
 	Enabled bool
 
-	// Without is Towline's ServiceAccount that lacks the right, as "<namespace>/<name>"; empty for none.
+	// Without is Towline's ServiceAccount without the right, as "<namespace>/<name>"; empty for none.
 	Without string
 }
 
-// NilExecutorEnabled tells whether a ClusterManager switches the gate on.
+// NilExecutorEnabled returns whether a ClusterManager enables the gate.
 func NilExecutorEnabled(manager *unstructured.Unstructured) bool {
 	gates, _, _ := unstructured.NestedSlice(manager.Object, "spec", "workConfiguration", "featureGates")
 	on := false
@@ -40,7 +41,7 @@ func executors(f *Facts) []Line {
 	const name = "executors"
 	switch {
 	case f.Unread[ClusterManagers]:
-		return nil // most users may not read them, and the gate is off by default
+		return nil // most users may not read ClusterManagers, and the gate is off by default
 	case !f.NilExecutor.Enabled:
 		return nil
 	case f.Unread[Reviews]:
@@ -55,7 +56,7 @@ func executors(f *Facts) []Line {
 	return []Line{good(name, "Open Cluster Management's feature gate %s is on, and Towline has the right that the gate asks for", nilExecutorGate)}
 }
 
-// executorsBefore checks the same before the installation.
+// executorsBefore checks the gate before the installation.
 func executorsBefore(f *Facts) []Line {
 	if !f.NilExecutor.Enabled {
 		return nil

@@ -2,7 +2,7 @@ package check
 
 import "time"
 
-// Kinds of what is read, for Facts.Unread.
+// The kinds of read objects, for Facts.Unread.
 const (
 	Deployments = "deployments"
 	CRDs        = "customresourcedefinitions"
@@ -18,12 +18,12 @@ const (
 	ClusterManagers = "clustermanagers"
 )
 
-// Facts are what was read of a hub, or of a managed cluster.
+// Facts are the facts about a hub, or about a managed cluster.
 type Facts struct {
-	// Now is the time.
+	// Now is the current time.
 	Now time.Time
 
-	// Unread are the kinds that may not be read.
+	// Unread are the unreadable kinds.
 	Unread map[string]bool
 
 	// Kubernetes is the version of the API server, like v1.35.1.
@@ -32,11 +32,12 @@ type Facts struct {
 	// Served are the resources that the API server serves, as "<group>/<version>/<resource>".
 	Served map[string]bool
 
-	// Fields are the fields that the schemas of CRDs have, of those in Schemas, as "<crd>:<field>"; those that the API server has no
-	// CRD for are not in it.
+	// Fields tells for each entry of Schemas whether the CRD has the field, as "<crd>:<field>". Entries with a missing
+	// CRD are absent.
 	Fields map[string]bool
 
-	// Rights are what the user, or on a cluster the work agent, may do, of those that were asked for.
+	// Rights tells for each checked right whether the user has the right. On a managed cluster, the work agent's rights
+	// count.
 	Rights map[Right]bool
 
 	// Workloads are the Deployments and StatefulSets.
@@ -48,21 +49,21 @@ type Facts struct {
 	// Namespace is the namespace of the hub's Argo CD. Redis is the folder of --argocd-redis; empty without the flag.
 	Namespace, Redis string
 
-	// NoTree is set where Towline's --controllers leave out the one that writes to Redis.
+	// NoTree is true if Towline's flag --controllers excludes the controller that writes to Redis.
 	NoTree bool
 
-	// Services are the names of the Services in Namespace, and ArgoCDParams is the data of its ConfigMap argocd-cmd-params-cm. Services
-	// is nil where one of the two may not be read.
+	// Services are the names of the Services in Namespace, and ArgoCDParams is the data of its ConfigMap
+	// argocd-cmd-params-cm. Services is nil if one of the two is unreadable.
 	Services     map[string]bool
 	ArgoCDParams map[string]string
 
-	// Lease is Towline's; nil for none. OlderLease is that of the older controller of GitOpsClusters.
+	// Lease is Towline's Lease; nil for none. OlderLease is the Lease of the older controller of GitOpsClusters.
 	Lease, OlderLease *Lease
 
-	// OlderDisabled is set where the older controllers' own switch ends their pull model.
+	// OlderDisabled is true if the configuration of the older controllers disables their pull model.
 	OlderDisabled bool
 
-	// Policies are the ValidatingAdmissionPolicies of Towline, with whether they are bound.
+	// Policies tells for each ValidatingAdmissionPolicy of Towline whether the policy has a binding.
 	Policies map[string]bool
 
 	// Agent is the image of the agent in its AddOnTemplate; empty for none.
@@ -71,53 +72,55 @@ type Facts struct {
 	// ArgoAddOn is Open Cluster Management's add-on argocd; nil for a hub without the add-on.
 	ArgoAddOn *ArgoAddOn
 
-	// NilExecutor is what was read of the feature gate NilExecutorValidating.
+	// NilExecutor has the facts about the feature gate NilExecutorValidating.
 	NilExecutor NilExecutor
 
-	// ACM is what was read of Advanced Cluster Management; empty on other hubs.
+	// ACM has the facts about Advanced Cluster Management; empty on other hubs.
 	ACM ACM
 
-	// Unlabelled are the Applications, as "<namespace>/<name>", that ask for a cluster but lack the pull label; nil if Applications may
-	// not be read.
+	// Unlabelled are the Applications, as "<namespace>/<name>", that ask for a cluster but lack the pull label; nil if
+	// Applications are unreadable.
 	Unlabelled []string
 
-	// Refused are messages of work agents that could not apply an Application, by cluster; nil where Applications may not be read.
+	// Refused are messages of work agents about a failed apply of an Application, by cluster; nil if Applications are
+	// unreadable.
 	Refused map[string]string
 
 	// Clusters are the ManagedClusters.
 	Clusters []Cluster
 }
 
-// Right is something to do with a resource.
+// Right is a verb on a resource.
 type Right struct{ Verb, Group, Resource, Namespace, Name string }
 
 // Workload is a Deployment or StatefulSet.
 type Workload struct {
 	Namespace, Name string
 
-	// Labels are those of the object, and Image that of its first container.
+	// Labels are the labels of the object, and Image is the image of its first container.
 	Labels map[string]string
 	Image  string
 
-	// Stranger is set for a workload outside the namespaces of Towline's ServiceAccounts. Its labels say nothing.
+	// Stranger is true for a workload outside the namespaces of Towline's ServiceAccounts. The labels of a stranger do
+	// not count.
 	Stranger bool
 
-	// Wanted and Ready are replicas.
+	// Wanted and Ready are numbers of replicas.
 	Wanted, Ready int32
 }
 
-// Lease is one of leader election.
+// Lease is a Lease of leader election.
 type Lease struct {
 	Holder  string
 	Renewed time.Time
 }
 
-// Live tells whether somebody holds it.
+// Live returns whether the Lease has a current holder.
 func (l *Lease) Live(now time.Time) bool {
 	return l != nil && l.Holder != "" && now.Sub(l.Renewed) < leaseLasts
 }
 
-// leaseLasts is longer than controllers need to renew one.
+// leaseLasts is longer than the interval in which controllers renew a Lease.
 const leaseLasts = 2 * time.Minute
 
 // Cluster is a ManagedCluster.
@@ -125,6 +128,6 @@ type Cluster struct {
 	Name                string
 	Accepted, Available bool
 
-	// AddOns are the add-ons that the cluster has, with whether they are Available.
+	// AddOns tells for each add-on of the cluster whether the add-on is Available.
 	AddOns map[string]bool
 }

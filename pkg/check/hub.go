@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// needed are the resources without which nothing works, and who brings them.
+// needed are the required resources, with their product and its installation.
 var needed = []struct{ resource, of, do string }{
 	{"argoproj.io/v1alpha1/applications", "Argo CD", argoInstall},
 	{"argoproj.io/v1alpha1/applicationsets", "Argo CD", argoInstall},
@@ -34,7 +34,7 @@ var own = []string{
 	reports, apis.Group + "/v1beta1/gitopsclusters", apis.Group + "/v1alpha1/applicationreports",
 }
 
-// NeededResources are all that checks ask the API server for, as Facts.Served has them.
+// NeededResources returns all resources needed by the checks, in the format of Facts.Served.
 func NeededResources() []string {
 	out := append([]string(nil), own...)
 	for _, n := range needed {
@@ -43,7 +43,7 @@ func NeededResources() []string {
 	return out
 }
 
-// served checks that the hub has the CRDs of others.
+// served checks that the hub has the CRDs of other products.
 func served(f *Facts) []Line {
 	missing := map[string][]string{}
 	do := map[string]string{}
@@ -79,16 +79,16 @@ func ownServed(f *Facts) []Line {
 	return nil
 }
 
-// Schema is a field of a CRD that an older or other product's may lack.
+// Schema is a field that may be missing in an older CRD or in a CRD of a different product.
 type Schema struct {
-	// CRD and Field name it; the field by its path with dots.
+	// CRD is the name of the CRD, and Field is the path of the field, with dots.
 	CRD, Field string
 
-	// lacks says what goes without, and do what to do.
+	// lacks is the effect of a missing field, and do is the remedy.
 	lacks, do string
 }
 
-// Schemas are those that are looked for.
+// Schemas are the checked fields.
 var Schemas = []Schema{
 	{"multiclusterapplicationsetreports." + apis.Group, "status.conditions",
 		"a report has no conditions, and kubectl wait --for=condition=Ready does not return for it (SchemaNarrow)",
@@ -105,7 +105,7 @@ var Schemas = []Schema{
 		"Towline writes a work twice for each new Application and each sync that a cluster begins", "upgrade Open Cluster Management to 1.0"},
 }
 
-// narrow checks what schemas of CRDs lack. A CRD that is not there is another check's.
+// narrow checks for missing fields of CRDs. A different check reports missing CRDs.
 func narrow(f *Facts) []Line {
 	const name = "schemas of CRDs"
 	if f.Unread[CRDs] {
@@ -124,7 +124,7 @@ func narrow(f *Facts) []Line {
 	return out
 }
 
-// others checks that no other pull controller runs.
+// others checks that no further pull controller runs.
 func others(f *Facts) []Line {
 	const name = "other controllers"
 	var out []Line
@@ -151,7 +151,7 @@ func others(f *Facts) []Line {
 	return out
 }
 
-// OlderDisabled tells whether the ConfigMap of the older controllers disables their pull model.
+// OlderDisabled returns whether the ConfigMap of the older controllers disables their pull model.
 func OlderDisabled(config string) bool {
 	var c struct {
 		PullModel struct {
@@ -163,7 +163,7 @@ func OlderDisabled(config string) bool {
 	return yaml.Unmarshal([]byte(config), &c) == nil && c.PullModel.Basic.Disabled
 }
 
-// older is a line of the older controllers.
+// older returns a line about the older controllers.
 func older(f *Facts, w Workload) Line {
 	const name = "other controllers"
 	do := "see docs/takeover.md, Taking over"
@@ -177,7 +177,7 @@ func older(f *Facts, w Workload) Line {
 	return wrong(name, do, "%s/%s runs: two pull controllers write the same ManifestWorks", w.Namespace, w.Name)
 }
 
-// towline checks the Deployment, and who leads.
+// towline checks the Deployment and its leader.
 func towline(f *Facts) []Line {
 	const name = "Towline"
 	if f.Unread[Deployments] {
@@ -208,7 +208,7 @@ func towline(f *Facts) []Line {
 	return append(out, wrong(name, "delete all but one", "there are %d Deployments of it: only one may write", len(out)))
 }
 
-// controllers are Towline's Deployments on the hub.
+// controllers returns Towline's Deployments on the hub.
 func (f *Facts) controllers() []Workload {
 	var out []Workload
 	for _, w := range f.Workloads {
@@ -232,7 +232,7 @@ func leader(f *Facts) Line {
 	return good(name, "%s", f.Lease.Holder)
 }
 
-// skew checks that hub, agents and plugin are of one version.
+// skew checks that the hub, the agents and the plugin have the same version.
 func skew(f *Facts) []Line {
 	const name = "versions"
 	controllers := f.controllers()
@@ -279,7 +279,7 @@ func policies(f *Facts) []Line {
 	return []Line{good(name, "all are there, and bound")}
 }
 
-// redis checks whether Towline finds Argo CD's Redis. Nobody but Towline reads the folder of --argocd-redis.
+// redis checks whether Towline finds Argo CD's Redis. Only Towline itself reads the folder of --argocd-redis.
 func redis(f *Facts) []Line {
 	const name = "Argo CD's Redis"
 	switch {
@@ -291,7 +291,7 @@ func redis(f *Facts) []Line {
 	return []Line{foundRedis(f, name)}
 }
 
-// foundRedis tells whether Argo CD's objects say where its Redis is.
+// foundRedis checks whether Argo CD's objects contain the address of its Redis.
 func foundRedis(f *Facts, name string) Line {
 	if f.Services == nil {
 		return unknown(name, "which Services namespace "+f.Namespace+" has")

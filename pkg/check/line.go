@@ -8,22 +8,24 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// Line is what a check found.
+// Line is the result of a check.
 type Line struct {
-	// Name is what was looked at.
+	// Name is the name of the checked part.
 	Name string `json:"name"`
 
-	// State is why.OK, why.Waiting for what works with less or comes by itself, why.Blocked, or why.Unknown.
+	// State is why.OK, why.Blocked, why.Unknown, or why.Waiting. Waiting means a reduced function, or a state that ends
+	// without help.
 	State why.State `json:"state"`
 
-	// Message says what is there, or what is wrong.
+	// Message describes the state or the problem.
 	Message string `json:"message"`
 
-	// Do is what to do about it; empty for nothing.
+	// Do is the remedy; empty for none.
 	Do string `json:"do,omitempty"`
 }
 
-// Verdict is the worst state of all lines: blocked, then unknown, as that may be anything, then waiting.
+// Verdict returns the worst state of all lines: Blocked, then Unknown, then Waiting. Unknown is worse than Waiting
+// because an unknown fact may be any problem.
 func Verdict(lines []Line) why.State {
 	for _, s := range []why.State{why.Blocked, why.Unknown, why.Waiting} {
 		if slices.ContainsFunc(lines, func(l Line) bool { return l.State == s }) {
@@ -41,7 +43,7 @@ func wrong(name, do, format string, args ...any) Line {
 	return Line{Name: name, State: why.Blocked, Message: fmt.Sprintf(format, args...), Do: do}
 }
 
-// lesser is a line of what works, with less than all.
+// lesser returns a line about a reduced function.
 func lesser(name, do, format string, args ...any) Line {
 	return Line{Name: name, State: why.Waiting, Message: fmt.Sprintf(format, args...), Do: do}
 }
@@ -50,7 +52,7 @@ func unknown(name, what string) Line {
 	return Line{Name: name, State: why.Unknown, Message: "you may not read " + what}
 }
 
-// some are the first of many names.
+// some joins the first of many names.
 func some(names []string) string {
 	const most = 5
 	slices.Sort(names)

@@ -2,7 +2,8 @@ package check
 
 import "strings"
 
-// HasField tells whether the OpenAPI schema of a CRD has a field, by its path with dots; lists and maps are walked through.
+// HasField returns whether the OpenAPI schema of a CRD has a field. The path has dots, and continues into items of
+// lists and values of maps.
 func HasField(schema map[string]any, path string) bool {
 	for name := range strings.SplitSeq(path, ".") {
 		for _, through := range []string{"items", "additionalProperties"} {

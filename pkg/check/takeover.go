@@ -11,22 +11,22 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// Fate is what Towline would do with an Application.
+// Fate is the future of an Application after a takeover by Towline.
 type Fate struct {
-	// Application is its namespace and name.
+	// Application is the namespace and name of the Application.
 	Application string
 
-	// Older is set where an older controller made its ManifestWork, and Sent where it has one at all.
+	// Older is true if an older controller made the ManifestWork. Sent is true if the Application has a ManifestWork.
 	Older, Sent bool
 
-	// Plan is Towline's decision; nil where it could not be made.
+	// Plan is Towline's decision; nil if facts are unreadable.
 	Plan *delivery.Plan
 
-	// Unread says why it could not be made.
+	// Unread is the reason for a missing Plan.
 	Unread string
 }
 
-// stopped is the condition that keeps it from being sent; nil for none.
+// stopped returns the condition that blocks the Application; nil for none.
 func (f *Fate) stopped() *delivery.Condition {
 	for i, c := range f.Plan.Conditions {
 		if c.Reason == f.Plan.Blocked() && c.Reason != "" {
@@ -36,8 +36,8 @@ func (f *Fate) stopped() *delivery.Condition {
 	return nil
 }
 
-// Takeover says what becomes of Applications when Towline takes over: what it goes on with, what it sends anew, what it may not
-// send, and which works are of no Application.
+// Takeover describes the fate of Applications when Towline takes over: adopted Applications, newly sent Applications,
+// blocked Applications, and works without an Application.
 func Takeover(fates []Fate, orphans []string) []Line {
 	var adopted, fresh, own, unread []string
 	type stop struct{ kind, reason string }
@@ -90,10 +90,10 @@ func Takeover(fates []Fate, orphans []string) []Line {
 	return out
 }
 
-// UnreadWorks is the line in place of the works without an Application where works may not be listed.
+// UnreadWorks replaces the line about works without an Application if the user may not list works.
 func UnreadWorks() Line { return unknown("without Application", "manifestworks in all namespaces") }
 
-// first is the first of sorted "<namespace>/<name>" with a blank in place of the slash.
+// first returns the first of the "<namespace>/<name>", with a blank in place of the slash.
 func first(names []string) string {
 	n := slices.Min(names)
 	for i := range n {
@@ -104,7 +104,7 @@ func first(names []string) string {
 	return n
 }
 
-// Count is a number of something.
+// Count returns a number with its noun.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

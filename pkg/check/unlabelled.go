@@ -8,8 +8,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Unlabelled tells whether nobody delivers an Application because the pull label is missing. The hub's Argo CD skips the Application, and
-// an annotation names a cluster, or has the key of the label.
+// Unlabelled returns whether no controller delivers an Application because the pull label is missing. The hub's Argo CD
+// skips the Application, and an annotation names a cluster, or has the key of the label.
 func Unlabelled(m *metav1.PartialObjectMetadata) bool {
 	if _, labelled := m.Labels[apis.LabelPull]; labelled {
 		return false
@@ -20,7 +20,7 @@ func Unlabelled(m *metav1.PartialObjectMetadata) bool {
 	return err == nil && skipped && (named || misplaced)
 }
 
-// unlabelled checks for Applications that nobody delivers.
+// unlabelled checks for Applications without any delivering controller.
 func unlabelled(f *Facts) []Line {
 	const name = "pull label"
 	switch {

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
-// What Towline is tried with, and needs.
+// The oldest versions that Towline supports.
 const (
-	// oldestKubernetes serves ValidatingAdmissionPolicies (admissionregistration.k8s.io/v1).
+	// oldestKubernetes is the first version with ValidatingAdmissionPolicies (admissionregistration.k8s.io/v1).
 	oldestKubernetes = "1.30.0"
 
-	// oldestArgoCD is the oldest that the tests run.
+	// oldestArgoCD is the oldest version in the tests.
 	oldestArgoCD = "2.14.0"
 )
 
@@ -32,14 +32,14 @@ func kubernetes(f *Facts) []Line {
 	return []Line{good(name, "%s", f.Kubernetes)}
 }
 
-// Ends of the values of app.kubernetes.io/name of Argo CD's controllers: what is before is argocd, or with its operator the name of
-// the ArgoCD.
+// Ends of the values of the label app.kubernetes.io/name on Argo CD's controllers. The beginning is argocd, or with
+// Argo CD's operator the name of the ArgoCD.
 const (
 	argoController    = "-application-controller"
 	argoSetController = "-applicationset-controller"
 )
 
-// byName are the workloads whose label app.kubernetes.io/name ends so.
+// byName returns the workloads whose label app.kubernetes.io/name ends with end.
 func (f *Facts) byName(end string) []Workload {
 	var out []Workload
 	for _, w := range f.Workloads {
@@ -77,7 +77,7 @@ func (f *Facts) argoCD(name, controller, without string) []Line {
 	return out
 }
 
-// tag is that of an image; empty where it has none.
+// tag returns the tag of an image; empty for none.
 func tag(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	rest := image[strings.LastIndex(image, "/")+1:]
