@@ -14,35 +14,36 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Pulled tells whether the Application carries the pull label with a value that means true.
+// Pulled returns whether the pull label of the Application has a value for true.
 func (a *Application) Pulled() bool {
 	return isTrue(a.Labels[apis.LabelPull])
 }
 
-// ReconcileSkipped tells whether the hub's own Argo CD leaves the Application alone. Argo CD 2.14 parses the
-// annotation with strconv.ParseBool and takes anything else for false; so does this.
+// ReconcileSkipped returns whether the hub's own Argo CD skips the Application. Argo CD 2.14 parses the annotation with
+// strconv.ParseBool, and treats other values as false. ReconcileSkipped does the same.
 func (a *Application) ReconcileSkipped() bool {
 	return isTrue(a.Annotations[apis.AnnotationSkipReconcile])
 }
 
-// ToBeReleased tells whether the Application asks to be released.
+// ToBeReleased returns whether the Application has the annotation release.
 func (a *Application) ToBeReleased() bool { return isTrue(a.Annotations[apis.AnnotationRelease]) }
 
-// ToBeForced tells whether the Application's deletion is not to wait for its cluster.
+// ToBeForced returns whether the deletion of the Application does not wait for its cluster.
 func (a *Application) ToBeForced() bool { return isTrue(a.Annotations[apis.AnnotationForceDelete]) }
 
-// DeletedOnOutage tells whether an outage of its cluster may delete the Application there.
+// DeletedOnOutage returns whether an outage of the cluster may lead to the deletion of the Application on the cluster.
 func (a *Application) DeletedOnOutage() bool {
 	return isTrue(a.Annotations[apis.AnnotationDeleteOnOutage])
 }
 
-// Paused tells whether the annotations of an object pause what belongs to it. A value that is neither true nor false does:
-// whoever set it did not want things to go on.
+// Paused returns whether the annotations of an object pause the Applications of the object. A value other than true and
+// false counts as true: the person who set the value wanted a stop.
 func Paused(annotations map[string]string) bool {
 	return isTrue(annotations[apis.AnnotationPaused]) || Unreadable(annotations, apis.AnnotationPaused)
 }
 
-// PausedBy is the object with those annotations if they pause, with a remark on a value that only counts as true; empty otherwise.
+// PausedBy returns object if the annotations pause the object's Applications, and an empty string otherwise. For a
+// value other than true and false, PausedBy adds a remark.
 func PausedBy(object string, annotations map[string]string) string {
 	switch {
 	case !Paused(annotations):
@@ -53,27 +54,28 @@ func PausedBy(object string, annotations map[string]string) string {
 	return object
 }
 
-// Unreadable tells whether an annotation that is true or false is neither. An empty one counts as not set.
+// Unreadable returns whether a boolean annotation is neither true nor false. An empty value counts as not set.
 func Unreadable(annotations map[string]string, key string) bool {
 	value := annotations[key]
 	if value == "" {
-		return false // most are, and an error costs
+		return false // most values are empty, and an error costs time
 	}
 	_, err := strconv.ParseBool(value)
 	return err != nil
 }
 
-// Cluster is the name of the ManagedCluster that the Application asks for; empty when it asks for none.
+// Cluster returns the name of the requested ManagedCluster; empty for none.
 func (a *Application) Cluster() string {
 	return a.Annotations[apis.AnnotationCluster]
 }
 
-// Placement is the name of the Placement, in the Application's own namespace, that chooses its cluster; empty for none.
+// Placement returns the name of the Placement, in the Application's own namespace, that chooses the cluster; empty for
+// none.
 func (a *Application) Placement() string {
 	return a.Annotations[apis.AnnotationPlacement]
 }
 
-// ClusterNamespace is the namespace that the Application is to have on its cluster.
+// ClusterNamespace returns the namespace of the Application on its cluster.
 func (a *Application) ClusterNamespace() string {
 	if ns := a.Annotations[apis.AnnotationAppNamespace]; ns != "" {
 		return ns
@@ -84,8 +86,8 @@ func (a *Application) ClusterNamespace() string {
 	return a.Namespace
 }
 
-// Refresh is the kind of refresh that the Application asks for: normal, hard, or apis.RefreshSpecChanged; empty when it asks
-// for none. Argo CD takes every value of the annotation but "hard" for normal, an empty one too.
+// Refresh returns the kind of the requested refresh: normal, hard, or apis.RefreshSpecChanged; empty for none. Argo CD
+// treats every value of the annotation except "hard" as normal, including an empty value.
 func (a *Application) Refresh() string {
 	kind, asked := a.Annotations[apis.AnnotationRefresh]
 	switch {
@@ -97,11 +99,11 @@ func (a *Application) Refresh() string {
 	return kind
 }
 
-// SpecChanged tells whether what the Application deploys has changed on the hub, and its cluster has not compared that yet.
+// SpecChanged returns whether the deployed content has changed on the hub without a later comparison by the cluster.
 func (a *Application) SpecChanged() bool { return a.Refresh() == apis.RefreshSpecChanged }
 
-// Project is the name of the Application's AppProject; that of Argo CD's default one where the spec names none, or
-// cannot be read.
+// Project returns the name of the Application's AppProject. The result is Argo CD's default project if the spec names
+// no project or is unreadable.
 func (a *Application) Project() string {
 	var spec struct {
 		Project string `json:"project"`
@@ -112,8 +114,8 @@ func (a *Application) Project() string {
 	return spec.Project
 }
 
-// Destination is how the spec names the cluster: by a name, by an address, or, what Argo CD refuses, by both. Neither is there
-// where the spec cannot be read.
+// Destination returns the cluster in the spec: a name, an address, or both, although Argo CD refuses both. Both results
+// are empty for an unreadable spec.
 func (a *Application) Destination() (name, server string) {
 	var spec struct {
 		Destination struct {
@@ -127,11 +129,11 @@ func (a *Application) Destination() (name, server string) {
 	return spec.Destination.Name, withoutSlash(spec.Destination.Server)
 }
 
-// withoutSlash is an address without slashes at its end, as Argo CD compares addresses.
+// withoutSlash returns an address without slashes at the end. Argo CD compares addresses in this form.
 func withoutSlash(server string) string { return strings.TrimRight(server, "/") }
 
-// ApplicationSet is the name of the ApplicationSet, in the same namespace, that controls the Application, and
-// whether there is one.
+// ApplicationSet returns the name of the ApplicationSet, in the same namespace, that controls the Application. The bool
+// is false if there is none.
 func (a *Application) ApplicationSet() (string, bool) {
 	owner := metav1.GetControllerOf(a)
 	if owner == nil || owner.Kind != "ApplicationSet" || !strings.HasPrefix(owner.APIVersion, GroupVersion.Group+"/") {
@@ -140,38 +142,39 @@ func (a *Application) ApplicationSet() (string, bool) {
 	return owner.Name, true
 }
 
-// Cascades tells whether a finalizer of Argo CD holds the Application until the cluster's side is gone.
+// Cascades returns whether a finalizer of Argo CD keeps the Application until the removal on the cluster has ended.
 func (a *Application) Cascades() bool {
 	return slices.ContainsFunc(a.Finalizers, IsCascadeFinalizer)
 }
 
-// IsCascadeFinalizer tells whether a finalizer is one of Argo CD's that the managed cluster answers for: the
-// resources finalizer, the pre-delete and the post-delete finalizer, in all their forms. These are all finalizers that
-// Argo CD 2.14 to 3.5 takes off an Application in the end; the hook finalizer it takes off when a sync is over.
+// IsCascadeFinalizer returns whether a finalizer of Argo CD waits for the managed cluster: the resources finalizer, the
+// pre-delete and the post-delete finalizer, in all forms. Argo CD 2.14 to 3.5 removes no further finalizers during the
+// deletion of an Application. Argo CD removes the hook finalizer at the end of a sync.
 func IsCascadeFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
 	return base == apis.FinalizerPreDelete || FinalizerTravels(f)
 }
 
-// FinalizerTravels tells whether the Application on the cluster is to have a finalizer of the hub's. A pre-delete finalizer
-// does not travel: an Argo CD before 3.3 never takes it off, and a newer one sets it there itself with each comparison,
-// where the Application has such hooks.
+// FinalizerTravels returns whether the Application on the cluster gets a finalizer of the hub's Application. A
+// pre-delete finalizer does not travel. An Argo CD before 3.3 never removes the pre-delete finalizer. A newer Argo CD
+// on the cluster sets the finalizer itself with each comparison, if the Application has pre-delete hooks.
 func FinalizerTravels(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
 	return base == apis.FinalizerResources || base == apis.FinalizerPostDelete
 }
 
-// FinalizersThere are the finalizers that the Application is to have on its cluster.
+// FinalizersThere returns the finalizers of the Application on its cluster.
 func (a *Application) FinalizersThere() []string {
 	return slices.DeleteFunc(slices.Clone(a.Finalizers), func(f string) bool { return !FinalizerTravels(f) })
 }
 
-// DestructiveFinalizers are those by which Argo CD (2 and 3) destroys what an Application deployed before it lets that go.
+// DestructiveFinalizers are the finalizers with which Argo CD (2 and 3) deletes the deployed resources before the
+// Application.
 var DestructiveFinalizers = []string{
 	apis.FinalizerResources, apis.FinalizerResources + "/background", apis.FinalizerResources + "/foreground",
 }
 
-// Destroys tells whether one of these finalizers destroys what their Application deployed.
+// Destroys returns whether one of the finalizers deletes the deployed resources.
 func Destroys(finalizers []string) bool {
 	return slices.ContainsFunc(finalizers, func(f string) bool { return slices.Contains(DestructiveFinalizers, f) })
 }
@@ -184,16 +187,16 @@ func isTrue(s string) bool {
 	return err == nil && ok
 }
 
-// Empty tells whether the Application has no status yet, as far as it is known here.
+// Empty returns whether the known fields of the status are empty.
 func (s *Status) Empty() bool {
 	return s.Health == (Health{}) && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
 		len(s.Conditions) == 0 && len(s.Resources) == 0 && s.Summary == nil && len(s.History) == 0
 }
 
-// Hydrates tells whether a spec asks Argo CD's source hydrator for its manifests; not one that cannot be read.
+// Hydrates returns whether a spec uses Argo CD's source hydrator; false for an unreadable spec.
 func Hydrates(spec []byte) bool {
 	if !bytes.Contains(spec, []byte(`"sourceHydrator"`)) {
-		return false // as nearly all
+		return false // nearly all specs end here
 	}
 	var s struct {
 		SourceHydrator *struct{} `json:"sourceHydrator"`
@@ -201,11 +204,11 @@ func Hydrates(spec []byte) bool {
 	return json.Unmarshal(spec, &s) == nil && s.SourceHydrator != nil
 }
 
-// SourceCount is how many entries spec.sources has; 0 for an Application with one source, and for a spec that
-// cannot be read.
+// SourceCount returns the number of entries in spec.sources. The result is 0 for an Application with a single source,
+// and for an unreadable spec.
 func SourceCount(spec []byte) int {
 	if !bytes.Contains(spec, []byte(`"sources"`)) {
-		return 0 // as most: it is asked for each decision
+		return 0 // most specs end here; every decision calls SourceCount
 	}
 	var s struct {
 		Sources []json.RawMessage `json:"sources"`

@@ -10,28 +10,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Application is Argo CD's Application, as far as Towline looks into it. See the package for what is kept and
-// what is not.
-//
+// Application is Argo CD's Application, with only the parts that Towline reads. The package comment describes the
+// preserved parts.
 // +kubebuilder:object:root=true
 type Application struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the JSON of the spec, untouched.
+	// Spec is the JSON of the spec, unchanged.
 	Spec runtime.RawExtension `json:"spec"`
 
-	// Operation is the JSON of a requested operation, untouched; nil when there is none.
+	// Operation is the JSON of a requested operation, unchanged; nil for none.
 	Operation *runtime.RawExtension `json:"operation,omitempty"`
 
-	// Status holds the fields of the status that Towline writes; all others are dropped when decoding.
+	// Status has the fields of the status that Towline writes. Decoding drops all other fields.
 	Status Status `json:"status,omitzero"`
 
-	// Unknown holds top-level fields of newer Argo CDs, untouched.
+	// Unknown holds top-level fields of newer Argo CDs, unchanged.
 	Unknown map[string]json.RawMessage `json:"-"`
 
-	// Home is the namespace that administrators chose for Applications on this one's cluster; empty where they chose none. It is
-	// no part of the object: whoever reads Applications sets it.
+	// Home is the administrators' choice of a namespace for Applications on the Application's cluster; empty for no
+	// choice. Home is not part of the object: the reader of the Application sets Home.
 	Home string `json:"-"`
 }
 
@@ -44,12 +43,12 @@ type ApplicationList struct {
 	Items           []Application `json:"items"`
 }
 
-// plain has Application's fields but not its methods, so that encoding does not call itself.
+// plain has Application's fields but not its methods, to prevent an infinite recursion of the encoding.
 type plain Application
 
-// UnmarshalJSON decodes an Application and keeps the top-level fields that it does not know. A status that does
-// not fit is taken as empty rather than refused: the API server's schema vouches for it, and where a newer Argo
-// CD's schema differs, one Application must not keep the list of all from being read.
+// UnmarshalJSON decodes an Application and keeps unknown top-level fields. A status with an invalid format counts as
+// empty instead of an error. The API server's schema validates the status. If a newer Argo CD has a different schema,
+// one Application must not prevent the reading of the whole list.
 func (a *Application) UnmarshalJSON(data []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -86,7 +85,7 @@ func (a *Application) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON encodes an Application together with the top-level fields that it does not know.
+// MarshalJSON encodes an Application together with its unknown top-level fields.
 func (a Application) MarshalJSON() ([]byte, error) {
 	data, err := json.Marshal(plain(a))
 	if err != nil || len(a.Unknown) == 0 {

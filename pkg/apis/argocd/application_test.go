@@ -81,7 +81,7 @@ func TestPulledAndSkipped(t *testing.T) {
 	}
 }
 
-// TestRefresh: as Argo CD (2.14) reads the annotation.
+// TestRefresh checks that Refresh reads the annotation like Argo CD (2.14).
 func TestRefresh(t *testing.T) {
 	for value, want := range map[string]string{"hard": "hard", "normal": "normal", "": "normal", "HARD": "normal", "a b": "normal"} {
 		if got := fixture.Application("a").Annotation(apis.AnnotationRefresh, value).Obj().Refresh(); got != want {

@@ -6,17 +6,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// DefaultProject is the project of an Application that names none.
+// DefaultProject is the project of an Application without a project.
 const DefaultProject = "default"
 
-// AppProject is Argo CD's AppProject, as far as Towline looks into it.
-//
+// AppProject is Argo CD's AppProject, with only the parts that Towline reads.
 // +kubebuilder:object:root=true
 type AppProject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec says what the project's Applications may do.
+	// Spec has the rules for the project's Applications.
 	Spec AppProjectSpec `json:"spec"`
 }
 
@@ -29,30 +28,31 @@ type AppProjectList struct {
 	Items           []AppProject `json:"items"`
 }
 
-// AppProjectSpec holds the rules that decide where an Application may come from and go. The rest is kept as it is.
+// AppProjectSpec holds the rules for sources and destinations of Applications. All other fields stay unchanged in Raw.
 type AppProjectSpec struct {
-	// Raw is the JSON of the whole spec, untouched.
+	// Raw is the JSON of the whole spec, unchanged.
 	Raw json.RawMessage `json:"-"`
 
-	// SourceRepos are patterns of the repositories that may be deployed from; a "!" in front forbids.
+	// SourceRepos are patterns of the permitted repositories; a leading "!" forbids.
 	SourceRepos []string `json:"sourceRepos,omitempty"`
 
-	// Destinations are what may be deployed to.
+	// Destinations are the permitted destinations.
 	Destinations []ProjectDestination `json:"destinations,omitempty"`
 
-	// SourceNamespaces are patterns of the namespaces, beside Argo CD's own, whose Applications may use the project.
+	// SourceNamespaces are patterns of namespaces. Applications in these namespaces may use the project, in addition to
+	// Applications in Argo CD's own namespace.
 	SourceNamespaces []string `json:"sourceNamespaces,omitempty"`
 
-	// PermitOnlyProjectScopedClusters asks for a cluster Secret that names the project.
+	// PermitOnlyProjectScopedClusters requires a cluster Secret that names the project.
 	PermitOnlyProjectScopedClusters bool `json:"permitOnlyProjectScopedClusters,omitempty"`
 }
 
-// ProjectDestination is a pattern of destinations. A "!" in front of a field forbids.
+// ProjectDestination is a pattern of destinations. A leading "!" in a field forbids.
 type ProjectDestination struct {
 	// Server is a pattern of API servers' addresses.
 	Server string `json:"server,omitempty"`
 
-	// Name is a pattern of the names by which Argo CD knows clusters.
+	// Name is a pattern of cluster names in Argo CD.
 	Name string `json:"name,omitempty"`
 
 	// Namespace is a pattern of namespaces.
@@ -62,7 +62,7 @@ type ProjectDestination struct {
 // plainSpec has AppProjectSpec's fields but not its methods.
 type plainSpec AppProjectSpec
 
-// UnmarshalJSON decodes the rules and keeps the whole.
+// UnmarshalJSON decodes the rules and keeps the whole JSON in Raw.
 func (s *AppProjectSpec) UnmarshalJSON(data []byte) error {
 	var p plainSpec
 	if err := json.Unmarshal(data, &p); err != nil {
@@ -73,7 +73,7 @@ func (s *AppProjectSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON gives the whole back as it was decoded; of a spec that never was, the rules.
+// MarshalJSON returns the decoded JSON unchanged, or the encoded rules of a spec without Raw.
 func (s AppProjectSpec) MarshalJSON() ([]byte, error) {
 	if s.Raw != nil {
 		return s.Raw, nil

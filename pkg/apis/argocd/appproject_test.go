@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestAppProjectKeepsWhatItDoesNotKnow: a project of a newer Argo CD goes through as it is.
+// TestAppProjectKeepsWhatItDoesNotKnow checks that a project of a newer Argo CD stays unchanged.
 func TestAppProjectKeepsWhatItDoesNotKnow(t *testing.T) {
 	const spec = `{"sourceRepos":["*"],"destinations":[{"name":"a","newer":1}],"big":9007199254740993,"roles":[{"name":"x"}]}`
 	var p argocd.AppProject

@@ -8,14 +8,14 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// SetConditions returns the list before with the wanted conditions in it, at most one of a type. A type that is not wanted
-// goes where owned says that it is the caller's; all others stay, and so does the order of the list.
+// SetConditions returns the list before with the wanted conditions, at most one of each type. An unwanted condition is
+// removed if owned returns true for its type, and stays otherwise. The order of the list stays.
 //
-// A condition keeps its time as long as it says the same. With another message it has the time now, or keeps the earlier
-// one where apis.ConditionRule.Lasts says so; a wanted condition that has a time of its own keeps that.
+// A condition keeps its time while its message stays. With a new message, the condition gets the time now, or keeps the
+// earlier time if apis.ConditionRule.Lasts is true. A wanted condition with a time keeps this time.
 //
-// Every writer of a hub Application's conditions uses it. The list has no merge key in Argo CD's schema: whoever writes
-// it replaces it.
+// Every writer of a hub Application's conditions uses SetConditions. The list has no merge key in Argo CD's schema, so
+// each write replaces the whole list.
 func SetConditions(before, wanted []Condition, owned func(conditionType string) bool, now metav1.Time) []Condition {
 	out := make([]Condition, 0, len(before)+len(wanted))
 	for _, c := range before {
@@ -34,27 +34,27 @@ func SetConditions(before, wanted []Condition, owned func(conditionType string) 
 	return out
 }
 
-// since is the condition with its time, by the one of the same type that was there before.
+// since returns the condition with its time. before is the earlier condition of the same type.
 func (c Condition) since(before Condition, now metav1.Time) Condition {
 	switch {
 	case c.LastTransitionTime != nil:
 	case before.Type == c.Type && (before.Message == c.Message || apis.ConditionRuleOf(c.Type).Lasts) && before.LastTransitionTime != nil:
 		c.LastTransitionTime = before.LastTransitionTime
-	case before.Type == c.Type && before.Message == c.Message: // it never had one
+	case before.Type == c.Type && before.Message == c.Message: // the earlier condition has no time
 	default:
 		c.LastTransitionTime = &now
 	}
 	return c
 }
 
-// SameConditions tells whether two lists say the same, with the same times, in the same order.
+// SameConditions returns whether two lists are equal, including times and order.
 func SameConditions(a, b []Condition) bool {
 	return slices.EqualFunc(a, b, func(x, y Condition) bool {
 		return x.Type == y.Type && x.Message == y.Message && x.LastTransitionTime.Equal(y.LastTransitionTime)
 	})
 }
 
-// IndexCondition is where the list has a condition of that type; -1 for nowhere.
+// IndexCondition returns the index of the condition with the given type; -1 for none.
 func IndexCondition(list []Condition, conditionType string) int {
 	return slices.IndexFunc(list, func(c Condition) bool { return c.Type == conditionType })
 }

@@ -47,7 +47,7 @@ func TestSetConditions(t *testing.T) {
 	}
 }
 
-// TestConditionRules holds the table to what its readers rely on.
+// TestConditionRules checks the properties of the table that its users need.
 func TestConditionRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range apis.ConditionRules {

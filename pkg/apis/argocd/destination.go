@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Destination is the cluster that an Application deploys to. The Argo CD that reads the Application knows the cluster by this
-// name or by this address.
+// Destination is the target cluster of an Application. The Argo CD responsible for the Application knows the cluster by
+// Name or by Server.
 type Destination struct {
 	// Name is the name of the cluster.
 	Name string
@@ -17,10 +17,10 @@ type Destination struct {
 	Server string
 }
 
-// InCluster is the cluster that an Argo CD runs on.
+// InCluster is the cluster of the Argo CD itself.
 var InCluster = Destination{Server: apis.InClusterServer}
 
-// Canonical returns InCluster for both forms of the cluster that an Argo CD runs on, and any other destination unchanged.
+// Canonical returns InCluster for both forms of the Argo CD's own cluster, and any other destination unchanged.
 func (d Destination) Canonical() Destination {
 	if d == (Destination{Name: apis.InClusterName}) {
 		return InCluster
@@ -36,11 +36,11 @@ func (d Destination) String() string {
 	return d.Server
 }
 
-// maxDestination is the greatest length of a name or address. The library of globs takes no longer pattern.
+// maxDestination is the greatest length of a name or address. The library of globs accepts no longer pattern.
 const maxDestination = 512
 
-// literal matches names and addresses that have no special characters of a glob. An AppProject can permit such a
-// destination and no other.
+// literal matches names and addresses without special characters of a glob. An AppProject can permit exactly one such
+// destination.
 var literal = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+=,%~#-]*$`)
 
 // Check returns an error for a destination that Argo CD or an AppProject cannot name.
@@ -58,7 +58,7 @@ func (d Destination) Check() error {
 	return nil
 }
 
-// annotation is the annotation of an Application that names the destination.
+// annotation returns the key of the annotation for the destination.
 func (d Destination) annotation() string {
 	if d.Name != "" {
 		return apis.AnnotationDestinationName
@@ -66,11 +66,11 @@ func (d Destination) annotation() string {
 	return apis.AnnotationDestinationServer
 }
 
-// Annotation returns the annotation of an Application that asks for the destination, with its value.
+// Annotation returns the annotation of an Application for the destination, with its value.
 func (d Destination) Annotation() string { return d.annotation() + ": " + d.String() }
 
-// DestinationThere is the destination that the Application has on its cluster: the one in its annotations, or InCluster
-// without such an annotation.
+// DestinationThere returns the destination of the Application on its cluster: the destination in its annotations, or
+// InCluster without such an annotation.
 func (a *Application) DestinationThere() Destination {
 	name, named := a.Annotations[apis.AnnotationDestinationName]
 	server, addressed := a.Annotations[apis.AnnotationDestinationServer]
@@ -80,7 +80,7 @@ func (a *Application) DestinationThere() Destination {
 	return Destination{Name: name, Server: withoutSlash(server)}
 }
 
-// DestinationSaid is the destination in the spec.
+// DestinationSaid returns the destination in the spec.
 func (a *Application) DestinationSaid() Destination {
 	name, server := a.Destination()
 	return Destination{Name: name, Server: server}

@@ -1,10 +1,10 @@
-// Package argocd is a small view of Argo CD's Application and AppProject: typed where Towline looks, raw JSON where it does
-// not.
+// Package argocd is a small view of Argo CD's Application and AppProject: Go types for the parts that Towline reads,
+// raw JSON for the rest.
 //
-// Towline forwards Applications that newer Argo CDs understand better than it does. So the spec, the operation
-// and any top-level field that is not known here are kept as the bytes that the API server sent. The status is
-// the opposite: only what Towline writes is decoded, which keeps the cache small; it follows that an
-// Application must never be written back whole. Writers send merge patches of the fields that are theirs.
+// Towline forwards Applications with fields of newer Argo CDs. Therefore the package keeps the spec, the operation and
+// unknown top-level fields as the bytes from the API server. The status is the opposite: the package decodes only the
+// fields that Towline writes, to keep the cache small. Therefore a caller must never write back a whole Application.
+// Writers send merge patches of their own fields.
 //
 // +kubebuilder:object:generate=true
 // +groupName=argoproj.io

@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// marks are the labels and annotations by which controllers of the hub know their own, and in which they remember what
-// they did.
+// marks are labels and annotations of the hub's controllers. The controllers identify their own objects by these marks,
+// and store their progress in marks.
 var marks = []string{
 	apis.LabelInstance,
 	apis.LabelInstanceOfArgoCD,
@@ -23,18 +23,18 @@ var marks = []string{
 	apis.AnnotationSpecHash,
 }
 
-// IsMark tells whether a label or annotation is a mark of a controller of the hub, and not what a user asks for. A mark
-// must not get to a cluster: an Argo CD there that has an Application of the name in the mark takes the object for one
-// that it deployed, and with prune deletes it. A label counts by its key, whoever set it: the cluster's Argo CD cannot
-// tell either.
+// IsMark returns whether a label or annotation is a mark of a hub controller, not a user's request. A mark must not
+// reach a cluster. The cluster's Argo CD may have an Application with the name in the mark. This Argo CD would then
+// treat the object as deployed by its Application, and with prune delete the object. A label counts by its key, for any
+// writer, because the cluster's Argo CD cannot distinguish writers either.
 func IsMark(key string) bool { return slices.Contains(marks, key) }
 
-// AnyMark tells whether there is a mark among labels or annotations.
+// AnyMark returns whether the labels or annotations have a mark.
 func AnyMark[V any](in map[string]V) bool {
 	return slices.ContainsFunc(marks, func(key string) bool { _, has := in[key]; return has })
 }
 
-// Unmarked is a copy of labels or annotations without marks.
+// Unmarked returns a copy of labels or annotations without marks.
 func Unmarked[V any](in map[string]V) map[string]V {
 	out := maps.Clone(in)
 	maps.DeleteFunc(out, func(key string, _ V) bool { return IsMark(key) })

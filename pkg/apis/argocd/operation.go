@@ -1,7 +1,7 @@
 package argocd
 
-// NeverBegan is the StartedAt of a state that tells of no operation. An Application that has had none has it for the moment in which its
-// cluster gets the first one through Maestro (docs/maestro.md).
+// NeverBegan is the StartedAt of a state without an operation. An Application without an earlier operation has this
+// state for a moment, while its cluster gets the first operation through Maestro (docs/maestro.md).
 const NeverBegan = "1970-01-01T00:00:00Z"
 
 // OperationState is the state of an operation. The schema requires Operation, Phase and StartedAt.
@@ -41,7 +41,7 @@ type OperationState struct {
 	SyncResult *SyncResult `json:"syncResult,omitempty"`
 }
 
-// Running tells whether the operation has begun and not ended. A nil state is of no operation.
+// Running returns whether the operation has begun and not ended. A nil state has no operation.
 func (o *OperationState) Running() bool {
 	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
 }
@@ -136,7 +136,7 @@ type SyncResource struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// At is the sync with the revisions that a result has, where it names none.
+// At returns the sync with its revisions. A sync without revisions gets the revisions of the result.
 func (s SyncOperation) At(r *SyncResult) SyncOperation {
 	if r != nil && s.Revision == "" && len(s.Revisions) == 0 {
 		s.Revision, s.Revisions = r.Revision, r.Revisions
@@ -231,8 +231,8 @@ type ResourceResult struct {
 	SyncPhase string `json:"syncPhase,omitempty"`
 }
 
-// ResultCodes are what a sync can make of a resource (gitops-engine, pkg/sync/common).
+// ResultCodes are the possible results of a sync for a resource (gitops-engine, pkg/sync/common).
 var ResultCodes = []string{"Synced", "SyncFailed", "Pruned", "PruneSkipped"}
 
-// HookTypes are the phases of a sync, by which hooks are named too (gitops-engine, pkg/sync/common).
+// HookTypes are the phases of a sync. Hooks have the same names (gitops-engine, pkg/sync/common).
 var HookTypes = []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}

@@ -2,30 +2,30 @@ package argocd
 
 import "encoding/json"
 
-// Patch is a merge patch of a hub's Application. What is nil stays as it is.
-//
+// Patch is a merge patch of a hub's Application. A nil field changes nothing.
 // +kubebuilder:object:generate=false
 type Patch struct {
-	// Annotations are set; one that is nil is taken off.
+	// Annotations are the annotations to set. A nil value removes the annotation.
 	Annotations map[string]*string
 
 	// Finalizers replaces the list of finalizers.
 	Finalizers *[]string
 
-	// Operation replaces the requested operation; "null" takes it off.
+	// Operation replaces the requested operation. "null" removes the operation.
 	Operation json.RawMessage
 
-	// Status is a merge patch of the status. Conditions are not in it.
+	// Status is a merge patch of the status without the conditions.
 	Status json.RawMessage
 
-	// Conditions replaces the list of conditions, which has several writers.
+	// Conditions replaces the list of conditions. The list has several writers.
 	Conditions []Condition
 
-	// Exact says that the patch holds for the version only that was read. One with conditions or finalizers does anyway.
+	// Exact binds the patch to the read version. A patch with conditions or finalizers is always bound.
 	Exact bool
 }
 
-// Data is the patch of the Application that was read, and never of another of its name. It is nil when it changes nothing.
+// Data returns the patch as JSON, bound to the UID of the read Application. The result is nil for a patch without a
+// change.
 func (p *Patch) Data(read *Application) []byte {
 	metadata, out := map[string]any{"uid": read.UID}, map[string]any{}
 	if p.Annotations != nil {
@@ -61,7 +61,7 @@ func (p *Patch) Data(read *Application) []byte {
 	return data
 }
 
-// must is for JSON that this program has made itself.
+// must panics on errors about JSON from this program itself.
 func must(err error) {
 	if err != nil {
 		panic(err)

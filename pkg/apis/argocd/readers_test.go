@@ -18,17 +18,19 @@ import (
 	"testing"
 )
 
-// module is the root of the repository, and its path.
+// The root of the repository, and its module path.
 const (
 	root   = "../../.."
 	module = "github.com/towline-io/towline/"
 )
 
-// readersFile has a line for each function that reads the status of an Application: the function, and a word of judgements.
+// readersFile has a line for each function that reads the status of an Application: the function, and a key of
+// judgements.
 const readersFile = "testdata/status_readers.txt"
 
-// judgements are the reasons for which a function may read the status of an Application. A user who may write an Application may write
-// all of its status: no function may take the status for a cluster's word where somebody else would be harmed.
+// judgements are the permitted reasons for reading the status of an Application. A user with write access to an
+// Application may write its whole status. Therefore no function may trust the status if a lie would harm a different
+// user.
 var judgements = map[string]string{
 	"request": "a user stops an operation by the status; what runs on the cluster is read from the work",
 	"own":     "conditions that Towline sets, and puts right",
@@ -40,7 +42,7 @@ var judgements = map[string]string{
 	"cache":   "trims or compares what a cache holds",
 }
 
-// TestReadersOfStatus fails where a function reads the status of an Application, and nobody has judged whether it may.
+// TestReadersOfStatus fails for a function that reads the status of an Application without a judgement.
 func TestReadersOfStatus(t *testing.T) {
 	judged := readJudgements(t)
 	found := statusReaders(t)
@@ -75,7 +77,8 @@ func readJudgements(t *testing.T) map[string]string {
 	return out
 }
 
-// statusReaders are the functions of the program that name the field Status of argocd.Application, and where the first place is.
+// statusReaders returns the functions of the program that use the field Status of argocd.Application, with the first
+// position in each.
 func statusReaders(t *testing.T) map[string]string {
 	t.Helper()
 	exports, packages := listed(t)
@@ -102,7 +105,7 @@ func statusReaders(t *testing.T) map[string]string {
 	return out
 }
 
-// readersIn notes the readers of one file.
+// readersIn adds the readers of one file.
 func readersIn(set *token.FileSet, pkg string, file *ast.File, info *types.Info, out map[string]string) {
 	for _, d := range file.Decls {
 		name := pkg + ".var"
@@ -122,7 +125,7 @@ func readersIn(set *token.FileSet, pkg string, file *ast.File, info *types.Info,
 	}
 }
 
-// isStatus tells whether an expression is the status of an Application.
+// isStatus returns whether an expression is the status of an Application.
 func isStatus(s *types.Selection) bool {
 	return s != nil && s.Kind() == types.FieldVal && s.Obj().Name() == "Status" &&
 		types.TypeString(s.Obj().Type(), nil) == module+"pkg/apis/argocd.Status" &&
@@ -135,7 +138,7 @@ type listedPackage struct {
 	files     []string
 }
 
-// listed are the packages of the program, and the files with what all packages export. Tools of tests are left out.
+// listed returns the packages of the program, and the export files of all packages. Test tools are excluded.
 func listed(t *testing.T) (exports map[string]string, packages []listedPackage) {
 	t.Helper()
 	const format = `{{.ImportPath}}|{{.Export}}|{{.Dir}}|{{range .GoFiles}}{{.}} {{end}}`

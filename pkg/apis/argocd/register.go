@@ -13,7 +13,7 @@ const (
 	// Kind is the kind of an Application.
 	Kind = "Application"
 
-	// Resource is the plural name by which the API serves Applications.
+	// Resource is the plural name of Applications in the API.
 	Resource = "applications"
 )
 

@@ -37,20 +37,20 @@ type Source struct {
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest,omitempty"`
 
-	// Whole is the JSON of a source with more fields than these; empty for any other source.
+	// Whole is the JSON of a source with further fields; empty for any other source.
 	Whole string `json:"-"`
 }
 
-// plainSource has the fields of Source but not its methods, so that the codec does not call itself.
+// plainSource has the fields of Source but not its methods, to prevent an infinite recursion of the codec.
 type plainSource Source
 
-// UnmarshalJSON decodes a source. Whole keeps the JSON of a source with fields that are not known here.
+// UnmarshalJSON decodes a source. Whole keeps the JSON of a source with unknown fields.
 func (s *Source) UnmarshalJSON(data []byte) error {
 	var p plainSource
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if d.Decode(&p) == nil {
-		*s = Source(p) // as most
+		*s = Source(p) // most sources end here
 		return nil
 	}
 	p = plainSource{}
@@ -70,7 +70,7 @@ func (s Source) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plainSource(s))
 }
 
-// shareSources lets equal sources of a history use the same memory: most entries have the source of the entry before.
+// shareSources lets equal sources of a history share memory: most entries have the source of the entry before.
 func shareSources(history []Deployment) {
 	for i := 1; i < len(history); i++ {
 		if a, b := history[i-1].Source, history[i].Source; a != nil && b != nil && a.Whole == b.Whole {

@@ -65,22 +65,22 @@ type Status struct {
 	// +kubebuilder:validation:items:MaxLength=32
 	SourceTypes []string `json:"sourceTypes,omitempty"`
 
-	// Pushed is set on a status that an Argo CD of the hub has written, before the Application was pulled: it tells what its
-	// comparison was about, which Towline never does.
+	// Pushed is true for a status from an Argo CD of the hub, before Towline pulled the Application. Such a status has
+	// the input of the comparison, and Towline never writes this input.
 	Pushed bool `json:"-"`
 
-	// Unreadable names the fields that are there, but not as this build knows them, sorted: of those nothing is known.
+	// Unreadable names the fields with an unknown format, sorted. The values of these fields are unknown.
 	Unreadable []string `json:"-"`
 }
 
-// comparedTo is the key of what a comparison was about, which each comparison of Argo CD's has.
+// comparedTo is the key of a comparison's input. Each comparison by Argo CD has this key.
 var comparedTo = []byte(`"comparedTo":`)
 
-// plainStatus has Status' fields but not its methods, so that decoding does not call itself.
+// plainStatus has Status' fields but not its methods, to prevent an infinite recursion of the decoding.
 type plainStatus Status
 
-// UnmarshalJSON decodes a status. A field of another type than this build knows, as a newer Argo CD or a cluster
-// with bad intentions may have it, is left out, noted as Unreadable, and spoils no other.
+// UnmarshalJSON decodes a status. A newer Argo CD or a hostile cluster may send a field with a different type. Such a
+// field is dropped, listed in Unreadable, and affects no further field.
 func (s *Status) UnmarshalJSON(data []byte) error {
 	var p plainStatus
 	pushed := bytes.Contains(data, comparedTo)
@@ -108,7 +108,7 @@ func (s *Status) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// take decodes one field, and empties it again where only the first part of it fits.
+// take decodes one field. If only the first part of the field is valid, take clears the field again.
 func (s *Status) take(name string, raw json.RawMessage, into any) {
 	if json.Unmarshal(raw, into) == nil {
 		return
@@ -172,7 +172,7 @@ type Sync struct {
 	Revisions []string `json:"revisions,omitempty"`
 }
 
-// At is the one compared revision, or those of all sources in their order with commas between them.
+// At returns the single compared revision, or the revisions of all sources in order with commas in between.
 func (s *Sync) At() string {
 	if s.Revision != "" {
 		return s.Revision
