@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// application is the kept part of an Application: its row, with times as numbers, so that equal content gives equal
+// application is the kept part of an Application: its row, with times as numbers: equal content then gives equal
 // values.
 type application struct {
 	row             view.Row
