@@ -7,34 +7,34 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Key is where an Application is on its cluster.
+// Key identifies an Application on its cluster.
 type Key struct {
 	Cluster, Namespace, Name string
 }
 
-// Application is what search knows of one Application.
+// Application is search's knowledge of one Application.
 type Application struct {
-	// Resources are what it consists of, sorted, those that are missing included. Search cannot tell the sync
-	// status and the health of those that are there.
+	// Resources are the resources of the Application, sorted, including missing resources. Search does not know the
+	// sync status and the health of present resources.
 	Resources []argocd.ResourceStatus
 
-	// Conditions are all that its cluster's Argo CD shows, by type.
+	// Conditions are all conditions from the cluster's Argo CD, by type.
 	Conditions []argocd.Condition
 
-	// Omitted is how many resources more there are than are kept.
+	// Omitted is the number of dropped resources.
 	Omitted int
 }
 
-// Answer is what one page of clusters has.
+// Answer is the answer about one page of clusters.
 type Answer struct {
-	// Applications are those of the wanted ones that search has. It may not know one yet that exists.
+	// Applications are the wanted Applications that search knows. A new Application may be missing.
 	Applications map[Key]*Application
 
-	// Rejected is how many items, groups and values did not fit and were left out.
+	// Rejected is the number of dropped invalid items, groups and values.
 	Rejected int
 }
 
-// envelope is an answer in GraphQL. Items stay raw, so that one that does not fit fails alone.
+// envelope is an answer in GraphQL. Items stay raw, so that an invalid item fails alone.
 type envelope struct {
 	Data *struct {
 		SearchResult []*result `json:"searchResult"`
@@ -50,15 +50,15 @@ type result struct {
 	Related []json.RawMessage `json:"related"`
 }
 
-// group are the related items of one kind.
+// group has the related items of one kind.
 type group struct {
 	Kind  string            `json:"kind"`
 	Count *int              `json:"count"`
 	Items []json.RawMessage `json:"items"`
 }
 
-// parse reads the answer to a question about those Applications. It fails when the answer is not whole: a list that lacks
-// something would pass for one that has shrunk.
+// parse reads the answer to a question about the wanted Applications. parse fails for an incomplete answer, because an
+// incomplete list would look like a shorter list.
 func parse(data []byte, wanted []Key) (*Answer, *Error) {
 	var e envelope
 	err := json.Unmarshal(data, &e)
@@ -88,5 +88,5 @@ func parse(data []byte, wanted []Key) (*Answer, *Error) {
 	return p.answer(), nil
 }
 
-// cut tells whether a list is shorter than the service says.
+// cut returns whether a list is shorter than the service reports.
 func cut(count *int, items []json.RawMessage) bool { return count != nil && *count > len(items) }

@@ -25,7 +25,7 @@ var (
 	guestbook = searchtest.Application("cluster1", "argocd", "guestbook")
 )
 
-// fill gives the server what the tests ask for.
+// fill adds the objects of the tests to the server.
 func fill(s *searchtest.Server) {
 	s.Put(guestbook, searchtest.Resource(guestbook, "apps", "v1", "Deployment", "guestbook", "guestbook-ui"))
 }
@@ -40,7 +40,7 @@ func ask(t *testing.T, c *search.Client) *search.Answer {
 	return answer
 }
 
-// refused expects a failure of that kind, which shows no token, and returns what it says.
+// refused expects a failure of the given kind, checks that the message has no token, and returns the message.
 func refused(t *testing.T, c *search.Client, want search.Reason) string {
 	t.Helper()
 	_, err := c.Ask(t.Context(), wanted)
@@ -84,7 +84,7 @@ func TestAskForClustersOnce(t *testing.T) {
 	}
 }
 
-// TestAskForNoPattern: in a filter, "*" would be all clusters of the hub.
+// TestAskForNoPattern checks that patterns are refused as names: in a filter, "*" would mean all clusters of the hub.
 func TestAskForNoPattern(t *testing.T) {
 	s := searchtest.New(t)
 	for _, name := range []string{"*", "!cluster1", ">a", "cluster1*", "", "a\nb"} {
@@ -124,7 +124,7 @@ func TestCAIsReadAgain(t *testing.T) {
 func TestUnknownAuthority(t *testing.T) {
 	s := searchtest.New(t)
 	config := s.Config()
-	config.CAFile = "" // the system's
+	config.CAFile = "" // use the certificate authorities of the system
 	refused(t, search.New(config), search.Untrusted)
 	if asked := s.Asked(); len(asked) > 0 {
 		t.Error("a request went to a server that is not trusted")
@@ -167,7 +167,7 @@ func TestUnconfigured(t *testing.T) {
 	}
 }
 
-// respond answers every request with that.
+// respond answers every request with the given code and text.
 func respond(code int, text string) searchtest.Interference {
 	return func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
 		w.WriteHeader(code)
@@ -176,8 +176,8 @@ func respond(code int, text string) searchtest.Interference {
 	}
 }
 
-// TestBroken: whatever the service does, there is an error of the right kind, and the token is not in it, also when
-// the service sends it back.
+// TestBroken checks that every failure of the service gives an error of the right kind. The error never contains the
+// token, even if the service sends the token back.
 func TestBroken(t *testing.T) {
 	token := searchtest.Token
 	for title, tc := range map[string]struct {
@@ -226,7 +226,7 @@ func TestSlow(t *testing.T) {
 		fmt.Fprint(w, `{"data":`)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // not an answer that ends here
+		panic(http.ErrAbortHandler) // abort, so that the answer has no regular end
 	})
 	config := s.Config()
 	config.Timeout = 50 * time.Millisecond
@@ -239,7 +239,8 @@ func TestUnreachable(t *testing.T) {
 	refused(t, search.New(config), search.Unreachable)
 }
 
-// TestRedirects: nobody but the configured address gets the token, not even another path of it.
+// TestRedirects checks that only the configured address gets the token. A different path of the same address does not
+// get the token either.
 func TestRedirects(t *testing.T) {
 	var stolen []string
 	thief := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -264,7 +265,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestOwnTransport: what other parts of the program do is not changed.
+// TestOwnTransport checks that the client does not affect other parts of the program.
 func TestOwnTransport(t *testing.T) {
 	s := searchtest.New(t)
 	fill(s)

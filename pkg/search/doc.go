@@ -1,9 +1,10 @@
-// Package search asks ACM Search v2, over GraphQL, what the Applications of a page of clusters consist of.
+// Package search asks ACM Search v2, over GraphQL, for the resources of the Applications on a page of clusters.
 //
-// It sends a bearer token to one address only: over verified TLS, following no redirect, and never into a log, an
-// error or a URL. What comes back was collected on the clusters and is not trusted: an answer is bounded in size,
-// every value is held to its format, an item speaks for its own cluster only, and one that does not fit spoils
-// nothing but itself.
+// The package sends a bearer token to one address only: over verified TLS, without redirects, and never into a log, an
+// error or a URL. The answer has data collected on the clusters, and is not trusted. The size of an answer is limited,
+// and every value must match its format. An item counts only for its own cluster, and an invalid item affects no
+// further item.
 //
-// It keeps no facts, retries nothing and logs nothing. controllers/resourcesync calls it, page by page.
+// The package keeps no facts, does not retry, and does not log. controllers/resourcesync calls the package, page by
+// page.
 package search

@@ -19,41 +19,41 @@ type Reason string
 
 // The reasons.
 const (
-	// Unconfigured: the token, the CA file or the address is missing or no good.
+	// Unconfigured: the token, the CA file or the address is missing or invalid.
 	Unconfigured Reason = "unconfigured"
 
-	// Unreachable: no connection, or one that broke.
+	// Unreachable: no connection, or a broken connection.
 	Unreachable Reason = "unreachable"
 
-	// Untrusted: the certificate is not one of the trusted authorities', or is for another host.
+	// Untrusted: the certificate is not from a trusted authority, or is for a different host.
 	Untrusted Reason = "untrusted"
 
-	// Timeout: no whole answer in time.
+	// Timeout: no complete answer in time.
 	Timeout Reason = "timeout"
 
-	// Unauthorized: the service does not take the token.
+	// Unauthorized: the service does not accept the token.
 	Unauthorized Reason = "unauthorized"
 
-	// Status: any other answer than 200, redirects included.
+	// Status: any HTTP status except 200, including redirects.
 	Status Reason = "status"
 
-	// TooLarge: the answer is longer than is read.
+	// TooLarge: the answer exceeds the size limit.
 	TooLarge Reason = "tooLarge"
 
-	// Invalid: the answer is not what the schema says.
+	// Invalid: the answer does not match the schema.
 	Invalid Reason = "invalid"
 
-	// Failed: the service answered with errors. What it sent beside them is not used: nobody knows what lacks.
+	// Failed: the service answered with errors. Data next to errors is ignored, because the data may be incomplete.
 	Failed Reason = "failed"
 )
 
 // Reasons are all reasons.
 var Reasons = []Reason{Unconfigured, Unreachable, Untrusted, Timeout, Unauthorized, Status, TooLarge, Invalid, Failed}
 
-// maxText bounds what an error quotes of an answer.
+// maxText is the maximum size of a quotation from an answer in an error, in bytes.
 const maxText = 512
 
-// Error is why there is no answer. It quotes no token, also where the service sent it back.
+// Error is the reason for a missing answer. Error never contains the token, even if the service sent the token back.
 type Error struct {
 	// Reason is the kind of failure.
 	Reason Reason
@@ -66,8 +66,8 @@ func (e *Error) Error() string { return e.text }
 
 func newError(r Reason, text string) *Error { return &Error{Reason: r, text: text} }
 
-// fit makes the error fit to be shown: without the secret, and then short and clean. In this order, since a secret
-// that was cut would not be found.
+// fit returns the error in a safe form: first without the secret, then short and clean. The order matters, because a
+// cut secret would not be found.
 func (e *Error) fit(secret string) *Error {
 	text := e.text
 	if secret != "" {
@@ -76,7 +76,8 @@ func (e *Error) fit(secret string) *Error {
 	return &Error{Reason: e.Reason, text: feedback.Clean(text, maxText)}
 }
 
-// ofTransport tells why no answer came. The address is left out, since whoever reads it knows it.
+// ofTransport returns the error for a failed request. The error omits the address, because its readers know the
+// address.
 func ofTransport(err error) *Error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
@@ -93,7 +94,7 @@ func ofTransport(err error) *Error {
 }
 
 func ofStatus(resp *http.Response) *Error {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText+maxToken)) // a token that begins in what is shown is whole
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText+maxToken)) // read enough for a whole token that begins in the shown part
 	said := fmt.Sprintf("the answer is %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	if len(text) > 0 {
 		said += ": " + string(text)

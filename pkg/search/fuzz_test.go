@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// FuzzParse: whatever comes back, the parser ends, and what it lets through is bounded, sorted, printable and about
-// the Applications that were asked for.
+// FuzzParse checks that the parser ends for any answer. The accepted content must be bounded, sorted, printable, and
+// about the wanted Applications.
 func FuzzParse(f *testing.F) {
 	missing := `,"_conditionSyncError":"x","_missingResources":"[{\"kind\":\"Service\",\"name\":\"a\"}]"`
 	f.Add(answerOf([]string{fmt.Sprintf(guestbookItem, missing), neighbourItem}, []string{fmt.Sprintf(service, "")}))

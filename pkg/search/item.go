@@ -15,13 +15,13 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// maxName bounds a name, which not every kind holds to the rules of DNS.
+// maxName is the maximum length of a name. Not every kind follows the rules of DNS.
 const maxName = 253
 
-// kindFormat is what a kind looks like: an identifier of Go.
+// kindFormat matches a kind: an identifier of Go.
 var kindFormat = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,62}$`)
 
-// item is a flat map, not yet believed: its values are strings, but for a few lists.
+// item is a flat map before validation. Its values are strings, except for a few lists.
 type item map[string]json.RawMessage
 
 func newItem(raw json.RawMessage) (item, bool) {
@@ -30,11 +30,11 @@ func newItem(raw json.RawMessage) (item, bool) {
 	return i, err == nil && i != nil
 }
 
-// text is a string; empty when there is none.
+// text returns a string; empty for none.
 func (i item) text(name string) string { return text(i[name]) }
 
-// text is the string that a JSON value is; empty when it is none. Nearly all are as plain as they look, and there
-// are tens of thousands of them in an answer.
+// text returns the string of a JSON value; empty for a different type. The fast path is for strings without escapes,
+// because an answer has tens of thousands of such strings.
 func text(raw json.RawMessage) string {
 	if n := len(raw); n >= 2 && raw[0] == '"' && !bytes.ContainsRune(raw, '\\') && utf8.Valid(raw) {
 		return string(raw[1 : n-1])
@@ -46,7 +46,7 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// first is the first of several names under which a string is there.
+// first returns the first string under several names.
 func (i item) first(names ...string) string {
 	for _, n := range names {
 		if s := i.text(n); s != "" {
@@ -56,15 +56,15 @@ func (i item) first(names ...string) string {
 	return ""
 }
 
-// texts are the strings of a list, up to a number of entries.
+// texts returns the strings of a list, up to limit entries.
 func (i item) texts(name string, limit int) []string {
 	var out []string
 	entries(i[name], limit, func(raw json.RawMessage) { out = append(out, text(raw)) })
 	return out
 }
 
-// entries takes so many entries of a JSON list one by one, and tells whether those were all. What comes after them is
-// not decoded: a list of millions costs no more than its bytes.
+// entries passes up to limit entries of a JSON list to take, and returns whether the list has no further entries.
+// Further entries are not decoded, so a list of millions costs no more than its bytes.
 func entries(list json.RawMessage, limit int, take func(json.RawMessage)) bool {
 	decoder := json.NewDecoder(bytes.NewReader(list))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
@@ -84,13 +84,13 @@ func entries(list json.RawMessage, limit int, take func(json.RawMessage)) bool {
 	return err == nil && end == json.Delim(']')
 }
 
-// id says which resource one is.
+// id identifies a resource.
 type id struct {
 	group, version, kind, namespace, name string
 }
 
-// id is the resource that an item names, and whether it is one that can be. The entries of _missingResources have
-// been spelled in two ways: as in the rest of search, and as in Argo CD's status.
+// id returns the resource of an item, and whether such a resource can exist. The entries of _missingResources have two
+// spellings: the spelling of search, and the spelling of Argo CD's status.
 func (i item) id() (id, bool) {
 	r := id{
 		group: i.first("apigroup", "group"), version: i.first("apiversion", "version"),
@@ -106,9 +106,8 @@ func (i item) id() (id, bool) {
 	return r, good
 }
 
-// missing is the state of a resource that should exist and that search does not have. The cluster's Argo CD may
-// know of it nevertheless, where search is told not to collect its kind: then its health is what Argo CD says, and
-// nobody says that it is out of sync.
+// missing returns the state of a required resource that search does not have. If search does not collect the kind, the
+// cluster's Argo CD may still know the resource. Then the state has Argo CD's health, and no sync status.
 func (i item) missing() argocd.ResourceStatus {
 	health, _ := newItem(i["health"])
 	if s := health.text("status"); s != "Missing" && slices.Contains(argocd.HealthCodes, s) {
@@ -117,13 +116,13 @@ func (i item) missing() argocd.ResourceStatus {
 	return argocd.ResourceStatus{Status: "OutOfSync", Health: &argocd.Health{Status: "Missing"}}
 }
 
-// with is the resource in that state.
+// with returns the resource with the given state.
 func (r id) with(s argocd.ResourceStatus) argocd.ResourceStatus {
 	s.Group, s.Version, s.Kind, s.Namespace, s.Name = r.group, r.version, r.kind, r.namespace, r.name
 	return s
 }
 
-// validName tells whether a resource can have the name: RBAC's, for example, have colons and capitals.
+// validName returns whether a resource can have the name. For example, RBAC's names may have colons and capitals.
 func validName(name string) bool {
 	return name != "" && len(name) <= maxName &&
 		len(path.IsValidPathSegmentName(name)) == 0 &&

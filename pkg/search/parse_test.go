@@ -24,7 +24,7 @@ const (
 	service       = `{"kind":"Service","apiversion":"v1","cluster":"c1","namespace":"default","name":"web","_relatedUids":["c1/1"]%s}`
 )
 
-// answerOf is an answer with those items, as JSON.
+// answerOf returns an answer with the given items, as JSON.
 func answerOf(items, related []string) []byte {
 	return fmt.Appendf(nil, `{"data":{"searchResult":[{"items":[%s],"related":[{"kind":"x","items":[%s]}]}]}}`,
 		strings.Join(items, ","), strings.Join(related, ","))
@@ -39,7 +39,7 @@ func mustParse(t *testing.T, data []byte) *Answer {
 	return answer
 }
 
-// quoted is a JSON list as a JSON string.
+// quoted returns a JSON list as a JSON string.
 func quoted(s string) string {
 	data, _ := json.Marshal(s)
 	return string(data)
@@ -57,7 +57,7 @@ func TestParseItems(t *testing.T) {
 	but := func(old, replacement string) []string { return []string{strings.Replace(webItem, old, replacement, 1)} }
 	missing := func(list string) string { return `,"_missingResources":` + quoted(list) }
 	for title, tc := range map[string]struct {
-		more     string // of the Application's item
+		more     string // JSON added to the Application's item
 		related  []string
 		want     Application
 		rejected int
@@ -135,8 +135,8 @@ func TestParseLeavesOutKinds(t *testing.T) {
 	}
 }
 
-// TestParseUnknown: items of clusters and Applications that nobody asked for, and items that cannot be, change
-// nothing for those that were asked for.
+// TestParseUnknown checks that unrequested clusters, unrequested Applications and invalid items do not affect the
+// wanted Applications.
 func TestParseUnknown(t *testing.T) {
 	items := []string{
 		`7`, `null`, `[]`, `{}`, `{"cluster":7}`,
@@ -152,7 +152,7 @@ func TestParseUnknown(t *testing.T) {
 	}
 }
 
-// TestParseTwice: an index may hold the Application that was there before under the same name.
+// TestParseTwice checks an index with two Applications of the same name: the earlier Application and the current one.
 func TestParseTwice(t *testing.T) {
 	first := fmt.Sprintf(guestbookItem, `,"_conditionSyncError":"b"`)
 	second := strings.Replace(fmt.Sprintf(guestbookItem, `,"_conditionSyncError":"a"`), "c1/1", "c1/2", 1)
@@ -169,7 +169,7 @@ func TestParseTwice(t *testing.T) {
 	}
 }
 
-// TestParseThousands: what is missing is kept first, and the neighbours lose nothing.
+// TestParseThousands checks that missing resources are kept first, and that the neighbouring cluster loses no resource.
 func TestParseThousands(t *testing.T) {
 	related := make([]string, 0, maxOfCluster+100)
 	for i := range maxOfCluster + 100 {
@@ -196,7 +196,7 @@ func TestParseThousands(t *testing.T) {
 	}
 }
 
-// live is how much memory is in use.
+// live returns the memory in use.
 func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -204,7 +204,8 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestParseBoundsListsFirst: a list of millions of nothings costs about its bytes, not 24 and more for each entry.
+// TestParseBoundsListsFirst checks that a list of millions of empty entries costs about its bytes, not 24 and more
+// bytes for each entry.
 func TestParseBoundsListsFirst(t *testing.T) {
 	long := "[" + strings.Repeat("0,", 3<<17) + "0]"
 	for title, answer := range map[string][]byte{

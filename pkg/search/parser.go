@@ -11,37 +11,38 @@ import (
 )
 
 const (
-	// maxOfCluster is how many resources of one cluster are held while an answer is read, so that a cluster which
-	// makes up millions does not cost more than an answer may be long.
+	// maxOfCluster is the maximum number of resources of one cluster in memory during the parsing. So a cluster with
+	// millions of invented resources costs no more than the maximum size of an answer.
 	maxOfCluster = 50_000
 
-	// maxUIDs bounds how many Applications one resource can belong to.
+	// maxUIDs is the maximum number of Applications with the same resource.
 	maxUIDs = 64
 
-	// maxMissing and maxMissingBytes bound a list of missing resources.
+	// maxMissing and maxMissingBytes limit a list of missing resources.
 	maxMissing      = 10 * MaxResources
 	maxMissingBytes = 4 << 20
 
 	conditionPrefix = "_condition"
 )
 
-// notListed are the kinds that are no part of an Application's resources: what controllers make, and what search
-// relates for reasons of its own.
+// notListed are kinds outside an Application's resources: objects made by controllers, and objects that search relates
+// for its own reasons.
 var notListed = []string{"Pod", "ReplicaSet", "EndpointSlice", "Application", "ApplicationSet", "Cluster"}
 
-// parser puts an answer together.
+// parser builds an answer.
 type parser struct {
 	clusters map[string]bool
 	found    map[Key]*collected
 	wanted   map[Key]bool
 
-	// byUID finds an Application by its cluster and its UID in search: related items name it so.
+	// byUID finds an Application by its cluster and its UID in search. Related items refer to an Application by this
+	// UID.
 	byUID    map[[2]string]*collected
 	held     map[string]int
 	rejected int
 }
 
-// collected is an Application while its items come in, in any order and perhaps more than once.
+// collected is an Application during the parsing. Its items come in any order, and may repeat.
 type collected struct {
 	resources  map[id]argocd.ResourceStatus
 	conditions map[string]string
@@ -59,7 +60,7 @@ func newParser(wanted []Key) *parser {
 	return p
 }
 
-// application takes an item. An index that is behind may hold an Application twice, under an old UID and a new one.
+// application reads an item. An outdated index may have an Application twice, with an old UID and a new UID.
 func (p *parser) application(raw json.RawMessage) {
 	i, ok := newItem(raw)
 	key := Key{Cluster: i.text("cluster"), Namespace: i.text("namespace"), Name: i.text("name")}
@@ -82,8 +83,8 @@ func (p *parser) application(raw json.RawMessage) {
 	p.missing(key.Cluster, app, i)
 }
 
-// conditions takes those of the types that Argo CD has. Of two messages for one type the first by the alphabet
-// counts, so that the order of items does not.
+// conditions reads the conditions with Argo CD's types. Of two messages for one type, the alphabetically first counts,
+// so that the order of items has no effect.
 func (p *parser) conditions(app *collected, i item) {
 	for name := range i {
 		conditionType, ok := strings.CutPrefix(name, conditionPrefix)
@@ -101,7 +102,7 @@ func (p *parser) conditions(app *collected, i item) {
 	}
 }
 
-// missing takes what should exist and does not.
+// missing reads the missing resources of an Application.
 func (p *parser) missing(cluster string, app *collected, i item) {
 	raw := i["_missingResources"]
 	if len(raw) > maxMissingBytes {
@@ -127,7 +128,7 @@ func (p *parser) missing(cluster string, app *collected, i item) {
 	}
 }
 
-// group takes the related items of one kind.
+// group reads the related items of one kind.
 func (p *parser) group(g *group) {
 	for _, raw := range g.Items {
 		i, ok := newItem(raw)
@@ -140,7 +141,7 @@ func (p *parser) group(g *group) {
 	}
 }
 
-// related gives an item to the Applications that it names, which can be those of its own cluster only.
+// related adds an item to its Applications, only on the item's own cluster.
 func (p *parser) related(i item) {
 	r, ok := i.id()
 	cluster := i.text("cluster")
@@ -155,7 +156,7 @@ func (p *parser) related(i item) {
 	}
 }
 
-// keep notes a resource once; what is said to be missing stays so.
+// keep stores a resource once. A missing resource stays missing.
 func (p *parser) keep(cluster string, app *collected, r id, state argocd.ResourceStatus) {
 	if _, known := app.resources[r]; known {
 		return

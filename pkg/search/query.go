@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// query asks for Applications and for what belongs to them.
+// query asks for Applications and their related resources.
 const query = `query mySearch($input: [SearchInput]) {
   searchResult: search(input: $input) { items, related { kind, count, items }, count }
 }`
@@ -34,11 +34,11 @@ type filter struct {
 	Values   []string `json:"values"`
 }
 
-// noLimit asks for all matches; without it the service stops at a number of its own choosing and does not say so.
+// noLimit asks for all matches. Without a limit, the service silently stops at its own default.
 const noLimit = -1
 
-// body is the request for the Applications of the clusters. In a filter's value "*" and a leading "!", "<" or ">"
-// have a meaning, so a name that no cluster can have is refused rather than sent.
+// body returns the request for the Applications of the clusters. In a filter's value, "*" and a leading "!", "<" or ">"
+// have a special meaning. Therefore body fails for a name that no cluster can have.
 func body(clusters []string) ([]byte, error) {
 	for _, c := range clusters {
 		if !ValidCluster(c) {
@@ -59,7 +59,7 @@ func body(clusters []string) ([]byte, error) {
 	})
 }
 
-// clustersOf are the clusters of the Applications, sorted.
+// clustersOf returns the clusters of the Applications, sorted.
 func clustersOf(wanted []Key) []string {
 	clusters := make([]string, len(wanted))
 	for i, k := range wanted {
@@ -69,7 +69,7 @@ func clustersOf(wanted []Key) []string {
 	return slices.Compact(clusters)
 }
 
-// ValidCluster tells whether a ManagedCluster can have the name. Search is asked for no other.
+// ValidCluster returns whether a ManagedCluster can have the name. The client never sends other names to search.
 func ValidCluster(name string) bool {
 	return len(validation.IsDNS1123Subdomain(name)) == 0
 }

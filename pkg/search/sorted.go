@@ -8,10 +8,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// MaxResources is how many resources of an Application are kept, those that are missing before the others.
+// MaxResources is the maximum number of an Application's resources in an answer. Missing resources come first.
 const MaxResources = 1000
 
-// answer puts everything into an order of its own: the same facts are the same answer, however they arrived.
+// answer sorts all parts, so that equal facts give equal answers in any order of arrival.
 func (p *parser) answer() *Answer {
 	out := &Answer{Applications: make(map[Key]*Application, len(p.found)), Rejected: p.rejected}
 	for key, c := range p.found {
@@ -25,7 +25,7 @@ func (c *collected) application() *Application {
 	kept := all[:min(len(all), MaxResources)]
 	slices.SortFunc(kept, byName)
 	app := &Application{Resources: make([]argocd.ResourceStatus, len(kept)), Omitted: c.omitted + len(all) - len(kept)}
-	copy(app.Resources, kept) // what is left out is not to stay in memory behind them
+	copy(app.Resources, kept) // the copy frees the memory of the dropped resources
 	for _, t := range slices.Sorted(maps.Keys(c.conditions)) {
 		app.Conditions = append(app.Conditions, argocd.Condition{Type: t, Message: c.conditions[t]})
 	}
@@ -33,7 +33,7 @@ func (c *collected) application() *Application {
 }
 
 func missingFirst(a, b argocd.ResourceStatus) int {
-	// A status that is not empty comes first, and only missing ones have one.
+	// A status that is not empty comes first, and only missing resources have a status.
 	return cmp.Or(cmp.Compare(b.Status, a.Status), byName(a, b))
 }
 

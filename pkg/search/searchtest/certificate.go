@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Issue makes an authority, in DER, and a certificate for 127.0.0.1 by it.
+// Issue returns a new authority, in DER, and its certificate for 127.0.0.1.
 func Issue(t testing.TB) (certificate *tls.Certificate, ca []byte) {
 	t.Helper()
 	caKey, key := newKey(t), newKey(t)

@@ -1,4 +1,4 @@
-// Package searchtest is a search service for tests: GraphQL over TLS, with a schema that every query is held to, a
-// token that every request must carry, and an index that tests fill with what clusters would report. It filters,
-// relates and projects as the real one does; a test can break it in any way. Only tests import it.
+// Package searchtest is a search service for tests: GraphQL over TLS. Every query must match the schema, and every
+// request must carry the token. Tests fill the index with reports of clusters. The service filters, relates and
+// projects like the real service, and tests can break the service in any way. Only tests import this package.
 package searchtest

@@ -18,10 +18,10 @@ var schemaText string
 
 var schema = gqlparser.MustLoadSchema(&ast.Source{Name: "schema.graphql", Input: schemaText})
 
-// discard takes what net/http logs of broken connections, which tests break on purpose.
+// discard drops net/http's messages about broken connections, because tests break connections on purpose.
 var discard = log.New(io.Discard, "", 0)
 
-// ServeHTTP answers as the service does. A request that the service would refuse fails the test.
+// ServeHTTP answers like the real service. A request that the real service would refuse fails the test.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	token, interfere, index := s.token, s.interfere, s.index
@@ -50,10 +50,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		results = append(results, project(field.SelectionSet, find(index, in)))
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{field.Alias: results}}) // or the client has gone
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{field.Alias: results}}) // an error means that the client has gone
 }
 
-// understand holds a request to the schema.
+// understand validates a request against the schema.
 func (s *Server) understand(r *http.Request) (*ast.Field, []input, bool) {
 	var request struct {
 		OperationName, Query string
@@ -88,7 +88,7 @@ func (s *Server) understand(r *http.Request) (*ast.Field, []input, bool) {
 	return field, arguments.Input, true
 }
 
-// project leaves of a result what the query asks for, under the names that it gives.
+// project returns the requested fields of a result, with the aliases of the query.
 func project(fields ast.SelectionSet, from map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, selection := range fields {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Item is what the index holds of a resource.
+// Item is the index entry of a resource.
 type Item map[string]any
 
-// Application is an Application on a cluster.
+// Application returns an Application on a cluster.
 func Application(cluster, namespace, name string) Item {
 	return Item{
 		"_uid": cluster + "/" + namespace + "-" + name, "cluster": cluster, "kind": "Application", "apigroup": "argoproj.io",
@@ -19,7 +19,7 @@ func Application(cluster, namespace, name string) Item {
 	}
 }
 
-// Resource is a resource that an Application consists of.
+// Resource returns a resource of an Application.
 func Resource(app Item, group, version, kind, namespace, name string) Item {
 	i := Item{
 		"_uid": app.text("cluster") + "/" + kind + "-" + name, "cluster": app.text("cluster"), "kind": kind, "apiversion": version,
@@ -34,7 +34,7 @@ func Resource(app Item, group, version, kind, namespace, name string) Item {
 	return i
 }
 
-// With is the item with another value.
+// With returns a copy of the item with a changed value.
 func (i Item) With(property string, value any) Item {
 	out := maps.Clone(i)
 	out[property] = value
@@ -60,7 +60,7 @@ type input struct {
 	Limit *int
 }
 
-// defaultLimit is how many items the service gives to those who set none.
+// defaultLimit is the service's number of items for requests without a limit.
 const defaultLimit = 10_000
 
 func valuesOf(inputs []input, property string) []string {
@@ -75,7 +75,7 @@ func valuesOf(inputs []input, property string) []string {
 	return out
 }
 
-// find is the result for one input.
+// find returns the result for one input.
 func find(index []Item, in input) map[string]any {
 	items, uids := []Item{}, map[string]bool{}
 	limit := defaultLimit
@@ -106,7 +106,7 @@ func (in input) relatedTo(index []Item, uids map[string]bool) []map[string]any {
 	return groups
 }
 
-// matches tells whether all filters do, each with one of its values. Kinds match in any case.
+// matches returns whether each filter matches one of its values. Kinds match in any case.
 func (in input) matches(i Item) bool {
 	for _, f := range in.Filters {
 		value := i.text(f.Property)

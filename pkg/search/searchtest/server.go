@@ -13,15 +13,15 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// Token is the token that a new server takes.
+// Token is the valid token of a new server.
 const Token = "secret-token.of-the-tests"
 
-// Path is where the service answers.
+// Path is the path of the service.
 const Path = "/searchapi/graphql"
 
 // Server is a search service.
 type Server struct {
-	// CAFile and TokenFile are what a client needs. They are written again by RotateCA and RotateToken.
+	// CAFile and TokenFile are the files for a client. TrustCA rewrites CAFile, and RotateToken rewrites TokenFile.
 	CAFile, TokenFile string
 
 	t    testing.TB
@@ -35,7 +35,7 @@ type Server struct {
 	interfere   Interference
 }
 
-// Interference answers a request for some clusters in the server's place, or returns false.
+// Interference answers a request for some clusters in place of the server, or returns false.
 type Interference func(w http.ResponseWriter, r *http.Request, clusters []string) bool
 
 // New starts a server that ends with the test.
@@ -53,15 +53,15 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// URL is the server's address.
+// URL returns the server's address.
 func (s *Server) URL() string { return s.http.URL + Path }
 
-// Config is how a client finds the server.
+// Config returns a client's configuration for the server.
 func (s *Server) Config() search.Config {
 	return search.Config{URL: search.Fixed(s.URL()), TokenFile: s.TokenFile, CAFile: s.CAFile}
 }
 
-// RotateToken makes the server take another token, and no other, and writes it to TokenFile.
+// RotateToken replaces the valid token, and writes the new token to TokenFile.
 func (s *Server) RotateToken(token string) {
 	s.mu.Lock()
 	s.token = token
@@ -69,7 +69,7 @@ func (s *Server) RotateToken(token string) {
 	s.write(s.TokenFile, []byte(token+"\n"))
 }
 
-// RotateCA gives the server a certificate of another authority, which TrustCA makes known.
+// RotateCA gives the server a certificate of a new authority, and returns the authority for TrustCA.
 func (s *Server) RotateCA() (ca []byte) {
 	s.t.Helper()
 	certificate, ca := Issue(s.t)
@@ -92,7 +92,8 @@ func (s *Server) write(file string, data []byte) {
 	}
 }
 
-// current is the configuration with the certificate of now. httptest would put its own before it elsewhere.
+// current returns the configuration with the current certificate. A different field of the configuration would give
+// precedence to httptest's own certificate.
 func (s *Server) current(*tls.ClientHelloInfo) (*tls.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,14 +114,14 @@ func (s *Server) Clear() {
 	s.index = nil
 }
 
-// Interfere lets the test answer; nil lets the server answer again.
+// Interfere lets the test answer requests; nil restores the server's answers.
 func (s *Server) Interfere(i Interference) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.interfere = i
 }
 
-// Asked are the clusters of each request since the last call.
+// Asked returns the clusters of each request since the last call.
 func (s *Server) Asked() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
