@@ -18,8 +18,8 @@ var failedRule = regexp.MustCompile(`failed to |the length of returned |the type
 // harmless matches messages about a value with an unknown result, without an effect on other values:
 //   - the revision of a source added since the last comparison or sync: the list is shorter than the
 //     Application's;
-//   - an oversized list of several Degraded resources. An agent with the feature gate RawFeedbackJsonString reports a list
-//     of all matches.
+//   - an oversized list of several Degraded resources. An agent with the feature gate RawFeedbackJsonString reports a
+//     list of all matches.
 var harmless = regexp.MustCompile(
 	`failed to find value for (` + comparedPrefix + `|` + syncedPrefix + `|` + typePrefix + `)[0-9]+ with error: array index out of bounds` +
 		`|the length of returned json raw string for name degraded(Kind|Name|Message) is larger `)

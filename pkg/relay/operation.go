@@ -108,8 +108,8 @@ type info struct {
 	Value string `json:"value"`
 }
 
-// ID returns the identity of an operation, or an empty string. An identity in a foreign format does not count: a user
-// could have written it, and an annotation must hold the identity as one word.
+// ID returns the identity of an operation, or an empty string. An identity in a foreign format does not count, because
+// a user could have written the text. Also, an annotation must hold the identity as one word.
 func ID(operation []byte) string {
 	var o struct {
 		Info []info `json:"info"`

@@ -40,7 +40,7 @@ type entry struct {
 }
 
 // NewSet returns an empty set. kept are the resources of the last report before the start. The set keeps these
-// resources until a source has reported the resources of every Application whose row counts some.
+// resources until a source has reported the resources of every Application with resource counts in its row.
 func NewSet(kept []v1alpha1.ReportedResource) *Set {
 	return &Set{
 		entries:  map[types.NamespacedName]*entry{},

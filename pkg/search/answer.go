@@ -34,7 +34,7 @@ type Answer struct {
 	Rejected int
 }
 
-// envelope is an answer in GraphQL. Items stay raw, so that an invalid item fails alone.
+// envelope is an answer in GraphQL. Items stay raw, to let an invalid item fail alone.
 type envelope struct {
 	Data *struct {
 		SearchResult []*result `json:"searchResult"`

@@ -76,8 +76,7 @@ func (e *Error) fit(secret string) *Error {
 	return &Error{Reason: e.Reason, text: feedback.Clean(text, maxText)}
 }
 
-// ofTransport returns the error for a failed request. The error omits the address, because its readers know the
-// address.
+// ofTransport returns the error for a failed request. The error omits the address, because readers know the address.
 func ofTransport(err error) *Error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err

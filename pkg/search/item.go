@@ -64,7 +64,7 @@ func (i item) texts(name string, limit int) []string {
 }
 
 // entries passes up to limit entries of a JSON list to take, and returns whether the list has no further entries.
-// Further entries are not decoded, so a list of millions costs no more than its bytes.
+// Further entries are not decoded. Therefore a list of millions costs no more than the bytes of the list.
 func entries(list json.RawMessage, limit int, take func(json.RawMessage)) bool {
 	decoder := json.NewDecoder(bytes.NewReader(list))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {

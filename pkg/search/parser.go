@@ -25,8 +25,8 @@ const (
 	conditionPrefix = "_condition"
 )
 
-// notListed are kinds outside an Application's resources: objects made by controllers, and objects that search relates
-// for its own reasons.
+// notListed are kinds outside an Application's resources: objects made by controllers, and objects related by search
+// for other reasons.
 var notListed = []string{"Pod", "ReplicaSet", "EndpointSlice", "Application", "ApplicationSet", "Cluster"}
 
 // parser builds an answer.
@@ -83,8 +83,8 @@ func (p *parser) application(raw json.RawMessage) {
 	p.missing(key.Cluster, app, i)
 }
 
-// conditions reads the conditions with Argo CD's types. Of two messages for one type, the alphabetically first counts,
-// so that the order of items has no effect.
+// conditions reads the conditions with Argo CD's types. Of two messages for one type, the alphabetically first counts.
+// Therefore the order of items has no effect.
 func (p *parser) conditions(app *collected, i item) {
 	for name := range i {
 		conditionType, ok := strings.CutPrefix(name, conditionPrefix)

@@ -11,7 +11,7 @@ import (
 // MaxResources is the maximum number of an Application's resources in an answer. Missing resources come first.
 const MaxResources = 1000
 
-// answer sorts all parts, so that equal facts give equal answers in any order of arrival.
+// answer sorts all parts. Therefore equal facts give equal answers in any order of arrival.
 func (p *parser) answer() *Answer {
 	out := &Answer{Applications: make(map[Key]*Application, len(p.found)), Rejected: p.rejected}
 	for key, c := range p.found {

@@ -4,7 +4,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// inCluster is an Argo CD's name for its own cluster, for any content of a Secret with this name.
+// inCluster is an Argo CD's name for its own cluster, even if a cluster Secret has this name.
 const inCluster = "in-cluster"
 
 // Path is the connection from the hub's argocd-server to an Application's resources.

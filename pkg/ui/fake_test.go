@@ -33,7 +33,7 @@ type fake struct {
 	orphans []Orphan
 	agent   string
 
-	// outdated is set while the API server is unavailable. reads counts the reads in addition to the fleet.
+	// outdated is set while the API server is unavailable. reads counts the reads of objects outside the fleet.
 	outdated []Outdated
 	reads    int
 

@@ -73,15 +73,15 @@ func (s *pages) leave(p *page) {
 	}
 }
 
-// come returns the page for a new reader. come repeats the reads in addition to the fleet. These objects have no change
-// notification, and the right to read may be gone since the last reader came. Concurrent new readers share the same
-// reads.
+// come returns the page for a new reader. come reads the page's objects outside the fleet again. No watch reports
+// changes of these objects, and the right to read them may be gone since the last reader came. Concurrent new readers
+// share the same reads.
 func (p *page) come(r *http.Request) (*painted, error) { return p.make(r, p.begun.Load()) }
 
 // paint returns the page for the current hub, for a request of one of its readers. Unchanged parts are reused.
 func (p *page) paint(r *http.Request) (*painted, error) { return p.make(r, 0) }
 
-// make paints the page, unless the last paint is of the same fleet. The reads in addition to the fleet are from a paint
+// make paints the page, unless the last paint is of the same fleet. The objects outside the fleet are from a paint
 // later than the paint number begun.
 func (p *page) make(r *http.Request, begun uint64) (*painted, error) {
 	v := &visit{Hub: p.key.hub, Request: r, page: p}

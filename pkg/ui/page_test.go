@@ -131,8 +131,8 @@ func TestOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWhoComesReadsAnew checks that a new reader of an open page sees changes of objects without notification. A page
-// of the fleet alone is not built again.
+// TestWhoComesReadsAnew checks that a new reader of an open page sees changes of objects outside the fleet, although no
+// watch reports these changes. A page of the fleet alone is not built again.
 func TestWhoComesReadsAnew(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
 		"application": func(f *fake) { f.apps[1].Status.History = []argocd.Deployment{{Revision: "abcdef0123456789"}} },
@@ -190,7 +190,8 @@ func TestShared(t *testing.T) {
 }
 
 // TestOutdated checks the open pages during an outage of the API server. Each page stays, shows the start of the
-// outage, and afterwards is equal to the page before. A new reader of a page with further reads gets the same message.
+// outage, and afterwards is equal to the page before. A new reader of a page with objects outside the fleet gets the
+// same message.
 func TestOutdated(t *testing.T) {
 	const since = "2023-11-14 22:13:20Z"
 	for name, address := range addresses {
@@ -221,8 +222,8 @@ func TestOutdated(t *testing.T) {
 	}
 }
 
-// TestReadsAlone checks that the further reads of a page happen once for concurrent new readers. An unrelated change
-// does not repeat the reads.
+// TestReadsAlone checks that a page's objects outside the fleet are read once for concurrent new readers. An unrelated
+// change does not repeat the reads.
 func TestReadsAlone(t *testing.T) {
 	f := small()
 	r := request(t, "application", addresses["application"])

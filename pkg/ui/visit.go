@@ -32,7 +32,7 @@ type painted struct {
 
 	fleet *Fleet
 
-	// more is true if the page shows reads in addition to the fleet.
+	// more is true if the page shows objects outside the fleet, read for this page.
 	more bool
 }
 

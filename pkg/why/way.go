@@ -145,7 +145,7 @@ func (f *Facts) told() []Link {
 // link returns the link for a condition, with the remedy of the reason.
 func (f *Facts) link(c delivery.Condition) Link {
 	if c.Type == apis.ConditionReleaseWarning && delivery.TellsReleased(c.Message) {
-		c.Reason = apis.ReasonReleased // a released Application waits for no event, and its condition has no reason
+		c.Reason = apis.ReasonReleased // a released Application does not wait, so the condition has no reason
 	}
 	r := remedyOf(c)
 	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: cmp.Or(c.Reason, c.Type), Who: f.command(r.who), Do: f.command(r.do)}

@@ -91,8 +91,8 @@ func shows(ctx context.Context, t *testing.T, server *httptest.Server, token, ad
 	}
 }
 
-// TestRights checks that each tenant sees only the objects that the API server allows at the moment, for any earlier
-// reads of other tenants.
+// TestRights checks that each tenant sees only the objects that the API server allows now, independent of earlier reads
+// by other tenants.
 func TestRights(t *testing.T) {
 	ctx := t.Context()
 	a, binding := tenant(ctx, t, "tenant-a")

@@ -138,7 +138,7 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	t.Logf("%d first pages at once: the last after %s", len(tokens), all())
 	began := time.Now()
 	var read sync.WaitGroup
-	for _, token := range tokens { // at once, so that no reader is idle until the program drops the reader's data
+	for _, token := range tokens { // at once: the program drops the data of an idle reader
 		read.Go(func() { whole(t, base, token, fmt.Sprint(applications, " Applications")) })
 	}
 	read.Wait()
