@@ -24,7 +24,7 @@ const (
 // right Application.
 //
 // The work's name must match the Application's name. Of several Applications, the Application applied by the work agent
-// is first, then an Application without a deletion, then the oldest.
+// is first, then an Application not under deletion, then the oldest.
 func Speaker(workName string, marked []argocd.Application) *argocd.Application {
 	var best *argocd.Application
 	for i := range marked {
@@ -63,8 +63,8 @@ func Held(app *argocd.Application) bool {
 }
 
 // applied returns whether the work agent has applied an Application from the given work. The owner of applied objects
-// is a cluster object with the name "<hash of the hub>-<work>" (v1.2.0). Applied objects without a deletion together
-// with the work have no owner.
+// is a cluster object with the name "<hash of the hub>-<work>" (v1.2.0). If the deletion of the work keeps the applied
+// objects, these objects have no owner.
 func applied(workName string, app *argocd.Application) bool {
 	return slices.ContainsFunc(app.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return o.Kind == appliedWork && len(o.Name) == hubHash+1+len(workName) && strings.HasSuffix(o.Name, "-"+workName)

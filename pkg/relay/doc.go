@@ -4,10 +4,10 @@
 //
 // First, Towline adds an identity to the operation on the hub Application, as an entry of the operation's info list.
 // Argo CD keeps the info list in status.operationState, and the identity comes back as feedback. Then the work carries
-// a manifest with only the operation, instead of the Application. The work agent applies this manifest with its own
+// a manifest with only the operation, instead of the Application. The work agent applies this manifest with a separate
 // field manager. When the agent has answered, the work carries the Application again, with the first field manager. The
-// first manager never owned the operation and therefore removes nothing. Changes on the hub reach the cluster while the
-// operation runs.
+// first manager never owned the operation and therefore removes nothing. Therefore changes on the hub reach the cluster
+// while the operation runs.
 //
 // The work agent applies a manifest once for each change. The manifest of an operation names one version of the
 // cluster's Application, without a visible operation. If the Application has changed meanwhile, the cluster's API

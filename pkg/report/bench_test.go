@@ -47,7 +47,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite measures the work before a write request: the comparison and the JSON body.
+// BenchmarkWrite measures the preparation of a write request: the comparison and the JSON body.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		r := build(fill(n))

@@ -78,10 +78,10 @@ type Placement struct {
 type SecretState string
 
 const (
-	// SecretMissing means that the cluster has no cluster Secret.
+	// SecretMissing means that the ApplicationSet's namespace has no cluster Secret for the cluster.
 	SecretMissing SecretState = "missing"
 
-	// SecretFound means that the cluster has a cluster Secret.
+	// SecretFound means that the ApplicationSet's namespace has a cluster Secret for the cluster.
 	SecretFound SecretState = "found"
 
 	// SecretUnread means that Secrets are unreadable.
