@@ -23,10 +23,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// administrators may do everything.
+// administrators is the group with all rights.
 const administrators = "system:masters"
 
-// as is a client of someone of that name, in those groups.
+// as returns a client that impersonates the user and the groups.
 func as(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(hub)
@@ -38,7 +38,7 @@ func as(t *testing.T, user string, groups ...string) client.Client {
 	return c
 }
 
-// documents are the objects of a file of deploy.
+// documents returns the objects of a file in the folder deploy.
 func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile("../deploy/" + file)
@@ -56,7 +56,7 @@ func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// applyPolicy puts the objects of a file of deploy/admission on the hub until the test ends.
+// applyPolicy creates the objects of a file in deploy/admission on the hub. They are deleted at the end of the test.
 func applyPolicy(t *testing.T, file string) {
 	t.Helper()
 	for _, obj := range documents(t, "admission/"+file) {
@@ -64,7 +64,7 @@ func applyPolicy(t *testing.T, file string) {
 	}
 }
 
-// mayDo gives someone rights everywhere until the test ends.
+// mayDo gives the subject rights in the whole cluster until the end of the test.
 func mayDo(t *testing.T, subject rbacv1.Subject, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: unique("rights")}, Rules: rules}
@@ -76,7 +76,7 @@ func mayDo(t *testing.T, subject rbacv1.Subject, rules ...rbacv1.PolicyRule) {
 	})
 }
 
-// asTowline is a client of Towline's ServiceAccount, which is installed under that name and has its rights.
+// asTowline returns a client for Towline's ServiceAccount of the given name, with the rights from deploy/rbac.
 func asTowline(t *testing.T, namespace, name string) client.Client {
 	t.Helper()
 	for _, obj := range slices.Concat(documents(t, "rbac/role.yaml"), documents(t, "rbac/decisions.yaml")) {
@@ -99,8 +99,9 @@ func makeApplication(t *testing.T, namespace string) *argocd.Application {
 	return app
 }
 
-// TestWhatTowlinesTokenMayDoToAnOperation: identify one, and take one off. An operation deploys whatever it names. How the
-// ServiceAccount is called, and where it is, does not matter.
+// TestWhatTowlinesTokenMayDoToAnOperation: Towline may identify an operation, and remove an operation. An operation
+// deploys any source that it names, so Towline may change nothing else. The name and the namespace of the
+// ServiceAccount do not matter.
 func TestWhatTowlinesTokenMayDoToAnOperation(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	for _, account := range []string{"argocd/towline-controller", "elsewhere/acme-delivery"} {
@@ -124,7 +125,7 @@ func testOperations(t *testing.T, towline client.Client) {
 		return towline.Patch(t.Context(), app.DeepCopy(), patch, client.DryRunAll)
 	}
 	heeded := makeApplication(t, ns)
-	// An API server that does not know the rights of that account yet refuses it too, for another reason.
+	// An API server that does not know the rights of the ServiceAccount yet refuses the patch too, for another reason.
 	NewWithT(t).Eventually(func() error { return try(heeded, `{"sync":{}}`) }, soon, tick).
 		Should(MatchError(ContainSubstring("of an Application's operation, Towline sets")), "the policy is not heeded")
 	for title, tc := range map[string]struct {
@@ -162,7 +163,8 @@ func testOperations(t *testing.T, towline client.Client) {
 	}
 }
 
-// TestWhoIsNotHeldToTowlinesRules: administrators, and whoever may write Applications and no reports.
+// TestWhoIsNotHeldToTowlinesRules: the rules for Towline do not apply to administrators, or to users who may write
+// Applications but no reports.
 func TestWhoIsNotHeldToTowlinesRules(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	app := makeApplication(t, namespace(t, unique("apps")))
@@ -186,7 +188,7 @@ func TestWhoIsNotHeldToTowlinesRules(t *testing.T) {
 	}
 }
 
-// agentsOf are the identities that Open Cluster Management (1.2) gives to the agents of a cluster, with all rights.
+// agentsOf returns the identities that Open Cluster Management (1.2) gives to the agents of a cluster, with all rights.
 func agentsOf(t *testing.T, cluster string) map[string]client.Client {
 	t.Helper()
 	addon := "system:open-cluster-management:cluster:" + cluster + ":addon:a"
@@ -200,14 +202,14 @@ func agentsOf(t *testing.T, cluster string) map[string]client.Client {
 	}
 }
 
-// account is a ServiceAccount of a namespace, with all rights.
+// account returns a client for a ServiceAccount of a namespace, with all rights.
 func account(t *testing.T, namespace string) client.Client {
 	t.Helper()
 	return as(t, "system:serviceaccount:"+namespace+":a-agent", administrators, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }
 
-// TestWhoIsAnAgentOfACluster: whichever way Open Cluster Management (1.2) has registered it, it changes finalizers and
-// status of a work of Towline's, and nothing else. All others may.
+// TestWhoIsAnAgentOfACluster: an agent may change only the finalizers and the status of Towline's works. The rule holds
+// for every registration method of Open Cluster Management (1.2). All other users may change everything.
 func TestWhoIsAnAgentOfACluster(t *testing.T) {
 	applyPolicy(t, "works.yaml")
 	c := cluster(t)
@@ -235,7 +237,8 @@ func TestWhoIsAnAgentOfACluster(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentMayDoToItsManagedCluster: nothing to what says which rules it goes by. While it joins it may add addresses.
+// TestWhatAnAgentMayDoToItsManagedCluster: an agent may not change the fields of its ManagedCluster that select the
+// rules for the cluster. While the cluster joins, the agent may add addresses.
 func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
 	applyPolicy(t, "clusters.yaml")
 	c := cluster(t, withURL("https://mine.example.com"), withLabel("env", "dev"), func(c *clusterv1.ManagedCluster) {
@@ -282,7 +285,8 @@ func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
 	}
 }
 
-// TestAnAgentReportsForItsCluster: whatever RBAC lets the agents of all clusters do.
+// TestAnAgentReportsForItsCluster: an agent may report only for its own cluster, even if RBAC permits all agents to
+// create reports.
 func TestAnAgentReportsForItsCluster(t *testing.T) {
 	applyPolicy(t, "applicationreports.yaml")
 	a, b := cluster(t), cluster(t)

@@ -15,11 +15,12 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// conflict is what the work agent (v1.2.0) says when it may not overwrite what others set.
+// conflict is the message of the work agent (v1.2.0) if the agent may not overwrite the fields of another manager.
 const conflict = `Failed to apply manifest: Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" ` +
 	`using argoproj.io/v1alpha1: .spec.source.path`
 
-// expectClaim waits until the Application's work does that with what is on the cluster already.
+// expectClaim waits until the Application's work has the update mode. The mode decides about an Application that exists
+// on the cluster already.
 func expectClaim(t *testing.T, app *argocd.Application, want work.UpdateMode) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -31,8 +32,8 @@ func expectClaim(t *testing.T, app *argocd.Application, want work.UpdateMode) *w
 	return w
 }
 
-// TestAdoptionAsks: a new work overwrites nothing. One that was applied is not written for that, and takes with the
-// next change.
+// TestAdoptionAsks: a new work overwrites nothing. After a successful apply, Towline does not write the work only to
+// change the update mode. The next change of the work includes the new mode.
 func TestAdoptionAsks(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -49,7 +50,8 @@ func TestAdoptionAsks(t *testing.T) {
 	expectWork(t, app)
 }
 
-// refuses lets the agent refuse the Application's work, and answer whose the Application there is with these values.
+// refuses lets the work agent refuse the Application's work. The agent then answers the question about the owner of the
+// Application on the cluster with the values.
 func refuses(t *testing.T, app *argocd.Application, values ...string) {
 	t.Helper()
 	refused := func() *fixture.FeedbackBuilder {
@@ -64,7 +66,7 @@ func refuses(t *testing.T, app *argocd.Application, values ...string) {
 	report(t, app, answer)
 }
 
-// TestEditedOnTheCluster: what somebody on the cluster has edited since the work brought it is set back.
+// TestEditedOnTheCluster: Towline reverts edits on the cluster to an Application that the work has delivered.
 func TestEditedOnTheCluster(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -77,7 +79,7 @@ func TestEditedOnTheCluster(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestAdoptionRefused: what differs on the cluster stays until someone allows it to go.
+// TestAdoptionRefused: a different Application on the cluster stays until a user permits the adoption.
 func TestAdoptionRefused(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -97,7 +99,8 @@ func TestAdoptionRefused(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestAdoptionNever: nothing is sent until the agent has looked, and nothing at all where there is something.
+// TestAdoptionNever: Towline sends nothing before the agent has checked the cluster. If an Application exists on the
+// cluster, Towline sends nothing at all.
 func TestAdoptionNever(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
 	app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
@@ -115,7 +118,8 @@ func TestAdoptionNever(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestAdoptionIsNotAskedFor where Towline, or an older controller, has brought what is there.
+// TestAdoptionIsNotAskedFor: no adoption is necessary for an Application that Towline or an older controller has
+// delivered.
 func TestAdoptionIsNotAskedFor(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)
@@ -141,7 +145,8 @@ func TestAdoptionIsNotAskedFor(t *testing.T) {
 	expectClaim(t, older, work.ForceApply)
 }
 
-// TestReleaseOfWhatWasNotTaken: what others have on the cluster is not changed by releasing it.
+// TestReleaseOfWhatWasNotTaken: the release of an Application that was not adopted does not change the Application on
+// the cluster.
 func TestReleaseOfWhatWasNotTaken(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

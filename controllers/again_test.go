@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// finalizersIn are the finalizers that a work gives its Application; nil where it carries none.
+// finalizersIn returns the finalizers of the Application in a work, or nil if the work has no Application.
 func finalizersIn(t *testing.T, w *workv1.ManifestWork) []string {
 	t.Helper()
 	held, ok := work.Carried(get(t, w.DeepCopy()))
@@ -26,7 +26,7 @@ func finalizersIn(t *testing.T, w *workv1.ManifestWork) []string {
 	return held.Finalizers
 }
 
-// madeAgain makes an Application of the same name anew, with a UID of its own.
+// madeAgain creates an Application of the same name again, with a new UID.
 func madeAgain(t *testing.T, app *argocd.Application, annotations map[string]string, finalizers ...string) *argocd.Application {
 	t.Helper()
 	b := fixture.Application(app.Name).Namespace(app.Namespace).Cluster(app.Cluster()).Finalizers(finalizers...)
@@ -38,8 +38,8 @@ func madeAgain(t *testing.T, app *argocd.Application, annotations map[string]str
 	return again
 }
 
-// TestMadeAgainInAnotherNamespace: what the first one deployed is taken over by the second, from another namespace of the
-// same cluster. The first goes from there without it.
+// TestMadeAgainInAnotherNamespace: the second Application, in a different namespace of the same cluster, takes over the
+// workload of the first Application. The first Application leaves the cluster without its workload.
 func TestMadeAgainInAnotherNamespace(t *testing.T) {
 	towline := start(t)
 	app := deployed(t)
@@ -61,8 +61,9 @@ func TestMadeAgainInAnotherNamespace(t *testing.T) {
 	expectKept(t, w)
 }
 
-// TestMadeAgainOnAnotherCluster: the first one was deleted without a cascade, and its cluster has not heard of that. What the
-// second one says of itself is not said of what the first one left there.
+// TestMadeAgainOnAnotherCluster: the first Application was deleted without a cascade, and its cluster has not confirmed
+// the deletion. The finalizers of the second Application do not apply to the first Application's workload on the old
+// cluster.
 func TestMadeAgainOnAnotherCluster(t *testing.T) {
 	start(t)
 	for title, order := range map[string]string{"new-first": apis.MoveNewFirst, "old-first": apis.MoveOldFirst, "deleted": ""} {
@@ -96,8 +97,8 @@ func TestMadeAgainOnAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestMadeAgainAndDeletedAtOnce: the second one asks for a cascade of what the first one brought to the same place, so the
-// hub waits for that.
+// TestMadeAgainAndDeletedAtOnce: the second Application requests a cascade for the workload that the first Application
+// brought to the same place. The hub therefore waits for the cascade.
 func TestMadeAgainAndDeletedAtOnce(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -120,8 +121,8 @@ func TestMadeAgainAndDeletedAtOnce(t *testing.T) {
 	expectGone(t, again)
 }
 
-// TestAWorkMadeAnewIsNotUnseen: the work before it was deleted without its agent, as with a ManagedCluster that is imported
-// again. Its cluster has the Application, and destroys it when it finds no work.
+// TestAWorkMadeAnewIsNotUnseen: the previous work was deleted without its agent, as in the case of a second import of a
+// ManagedCluster. The cluster has the Application, and would destroy it on finding no work.
 func TestAWorkMadeAnewIsNotUnseen(t *testing.T) {
 	start(t)
 	t.Run("without a cascade", func(t *testing.T) {
@@ -133,7 +134,7 @@ func TestAWorkMadeAnewIsNotUnseen(t *testing.T) {
 			t.Fatalf("it would go with %v", got)
 		}
 		expectKept(t, w)
-		seen(t, w) // the agent comes, and is not to make what was deleted where that is not there
+		seen(t, w) // the agent comes, and must not create the deleted Application if the cluster lacks it
 		if work.UpdateModeOf(w) != work.ReadOnly {
 			t.Fatal("what is not there is made anew")
 		}
@@ -178,7 +179,8 @@ func TestAWorkMadeAnewIsNotUnseen(t *testing.T) {
 	})
 }
 
-// TestAWorkThatWasRestored in the midst of an end begins to count its versions anew: its agent has not heard of this one.
+// TestAWorkThatWasRestored: a work that a backup restores during a removal restarts its generations. The agent has not
+// seen the restored generation.
 func TestAWorkThatWasRestored(t *testing.T) {
 	towline := start(t)
 	app := deployed(t)
@@ -199,8 +201,8 @@ func TestAWorkThatWasRestored(t *testing.T) {
 	expectDeleting(t, restored)
 }
 
-// TestAnotherNamespaceOfAWorkWithoutOptions: the first pull controllers gave their works none, which say where the
-// Application is by what they carry only.
+// TestAnotherNamespaceOfAWorkWithoutOptions: the first pull controllers set no options on their works. Only the
+// Application in the work tells its namespace on the cluster.
 func TestAnotherNamespaceOfAWorkWithoutOptions(t *testing.T) {
 	for title, labels := range map[string]map[string]string{"seen": {apis.LabelPull: "true"}, "without its label": nil} {
 		t.Run(title, func(t *testing.T) {
@@ -223,7 +225,8 @@ func TestAnotherNamespaceOfAWorkWithoutOptions(t *testing.T) {
 	}
 }
 
-// TestForceDeleteOfWhatIsToStay: nobody waits for the cluster any more, and what runs there is to stay all the same.
+// TestForceDeleteOfWhatIsToStay: the hub no longer waits for the cluster, and the workload on the cluster stays all the
+// same.
 func TestForceDeleteOfWhatIsToStay(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -240,7 +243,8 @@ func TestForceDeleteOfWhatIsToStay(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestGivingWayToOneThatIsReleased: that one's agent has released the Application, so this one's work is its only owner.
+// TestGivingWayToOneThatIsReleased: the agent of the first Application has released the Application on the cluster. The
+// work of the second Application is then the only owner.
 func TestGivingWayToOneThatIsReleased(t *testing.T) {
 	c := cluster(t)
 	inPlace := func() *argocd.Application {
@@ -274,8 +278,8 @@ func TestGivingWayToOneThatIsReleased(t *testing.T) {
 	expectKept(t, workOf(t, second))
 }
 
-// TestMoveToWhereItIsNotThereAnyMore: the last report of an Application says nothing once its agent cannot find it, or cannot
-// look.
+// TestMoveToWhereItIsNotThereAnyMore: the last report of an Application does not count if the agent finds no
+// Application, or cannot read the Application.
 func TestMoveToWhereItIsNotThereAnyMore(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Move.Timeout = time.Hour })
 	for title, available := range map[string]metav1.ConditionStatus{
@@ -294,8 +298,8 @@ func TestMoveToWhereItIsNotThereAnyMore(t *testing.T) {
 	}
 }
 
-// TestMoveOfARequestThatMayNotBeTakenBack: the Application may not be sent to the old cluster any more, so that this cannot
-// be told to leave what was deployed there, and keeps the Application too.
+// TestMoveOfARequestThatMayNotBeTakenBack: the Application has lost the permission for the old cluster. Towline
+// therefore cannot tell the old cluster to keep the workload, and the old cluster keeps the Application too.
 func TestMoveOfARequestThatMayNotBeTakenBack(t *testing.T) {
 	start(t)
 	for title, finalizers := range map[string][]string{"to stay": nil, "to go": {apis.FinalizerResources}} {
@@ -340,7 +344,8 @@ func TestMoveOfARequestThatMayNotBeTakenBack(t *testing.T) {
 	}
 }
 
-// TestAReleaseThatBecomesAMove: what a work may only make where there is none is not to be owned by it when it goes.
+// TestAReleaseThatBecomesAMove: a work with the mode CreateOnly must not own the Application at the removal of the
+// work.
 func TestAReleaseThatBecomesAMove(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Finalizers(apis.FinalizerResources).Obj()

@@ -34,7 +34,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// detailed is a status with every part that a report carries.
+// detailed is a status with every field of a report.
 const detailed = `{
  "health":{"status":"Degraded","lastTransitionTime":"2026-01-02T03:04:06Z"},
  "sync":{"status":"OutOfSync","revision":"53e28ff"},
@@ -50,33 +50,33 @@ const detailed = `{
  "history":[{"id":3,"revision":"43e28ff","deployedAt":"2026-01-01T03:04:07Z",
    "source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","targetRevision":"HEAD"}}]}`
 
-// agentRun is an agent at work. Its cluster is the same API server as the hub, in other namespaces.
+// agentRun is a running agent. The same API server, with different namespaces, plays the agent's cluster.
 type agentRun struct {
 	stop   func()
 	writes *writes
 
-	// notComparedAfter is the agent's.
+	// notComparedAfter is the option of the agent.
 	notComparedAfter time.Duration
 
-	// argoCDTree is the agent's.
+	// argoCDTree is the option of the agent.
 	argoCDTree string
 
-	// away makes every request to the hub fail. refused counts those, and unwritten the writes among them.
+	// away makes every request to the hub fail. refused counts the failed requests, and unwritten the failed writes.
 	away               atomic.Bool
 	refused, unwritten atomic.Int64
 
-	// cluster is what the agent knows of its cluster.
+	// cluster is the agent's cache of its cluster.
 	cluster client.Reader
 }
 
-// expectRefused waits until the agent has asked an absent hub for something once more.
+// expectRefused waits for a further request of the agent to the absent hub.
 func (a *agentRun) expectRefused(t *testing.T) {
 	t.Helper()
 	before := a.refused.Load()
 	NewWithT(t).Eventually(a.refused.Load, soon, tick).Should(BeNumerically(">", before), "it asks the hub for nothing")
 }
 
-// expectUnwritten waits until the agent has failed to write to an absent hub once more.
+// expectUnwritten waits for a further failed write of the agent to the absent hub.
 func (a *agentRun) expectUnwritten(t *testing.T) {
 	t.Helper()
 	before := a.unwritten.Load()
@@ -137,10 +137,10 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	return a
 }
 
-// onCluster is the namespace that stands for Argo CD's on that cluster.
+// onCluster returns the namespace of Argo CD on the cluster.
 func onCluster(cluster string) string { return cluster + "-argocd" }
 
-// pulled makes a cluster with the Application on the hub, and on the cluster what its work carries.
+// pulled creates a cluster, the Application on the hub, and the Application on the cluster as in the work.
 func pulled(t *testing.T) (onHub, there *argocd.Application) {
 	t.Helper()
 	c := cluster(t)
@@ -149,7 +149,7 @@ func pulled(t *testing.T) (onHub, there *argocd.Application) {
 	return onHub, deliver(t, onHub)
 }
 
-// deliver does what the cluster's work agent does with the Application's work.
+// deliver applies the Application's work as the work agent of the cluster does.
 func deliver(t *testing.T, onHub *argocd.Application) *argocd.Application {
 	t.Helper()
 	w, there := expectWork(t, onHub), &argocd.Application{}
@@ -161,14 +161,14 @@ func deliver(t *testing.T, onHub *argocd.Application) *argocd.Application {
 	return there
 }
 
-// appliedBy is how a work agent (v1.2.0) owns what a work has brought.
+// appliedBy returns the owner references that a work agent (v1.2.0) sets on the objects of a work.
 func appliedBy(w *workv1.ManifestWork) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{
 		APIVersion: workv1.GroupVersion.String(), Kind: "AppliedManifestWork", Name: strings.Repeat("a", 64) + "-" + w.Name, UID: "applied",
 	}}
 }
 
-// neighbour makes another Application of the same cluster, in the same namespace there.
+// neighbour creates a second Application for the same cluster and the same namespace on the cluster.
 func neighbour(t *testing.T, app, there *argocd.Application) (onHub, onIt *argocd.Application) {
 	t.Helper()
 	onHub = application(t, get(t, managedCluster(app.Cluster()))).Annotation(apis.AnnotationAppNamespace, there.Namespace).Obj()
@@ -177,8 +177,9 @@ func neighbour(t *testing.T, app, there *argocd.Application) (onHub, onIt *argoc
 	return onHub, deliver(t, onHub)
 }
 
-// heard waits until the agent has looked at all that happened before in the namespace of a neighbour, and has written what it has to.
-// One watch tells of all. Of two writes for the neighbour the second comes when no write that was decided before waits for its time.
+// heard waits until the agent has processed all earlier events in the namespace of a neighbour, and has written its
+// reports. A single watch delivers all events, in order. The second write for the neighbour comes after all delayed
+// writes of earlier decisions.
 func heard(t *testing.T, onHub, onIt *argocd.Application) {
 	t.Helper()
 	for range 2 {
@@ -192,7 +193,7 @@ func heard(t *testing.T, onHub, onIt *argocd.Application) {
 	expectIdle(t)
 }
 
-// observe writes the status of the cluster's Application, as its Argo CD would.
+// observe writes the status of the cluster's Application, as the cluster's Argo CD would.
 func observe(t *testing.T, there *argocd.Application, status string) {
 	t.Helper()
 	if err := k8s.Patch(t.Context(), there.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`))); err != nil {
@@ -200,7 +201,7 @@ func observe(t *testing.T, there *argocd.Application, status string) {
 	}
 }
 
-// reportOn is the report on the Application; nil while there is none.
+// reportOn returns the report on the Application, or nil if no report exists.
 func reportOn(t *testing.T, onHub *argocd.Application) *v1alpha1.ApplicationReport {
 	t.Helper()
 	key := work.Key(onHub)
@@ -218,7 +219,7 @@ func expectReport(t *testing.T, onHub *argocd.Application, health string) *v1alp
 	return r
 }
 
-// statusOf is a status as it is on the hub.
+// statusOf parses a status as the hub stores the status.
 func statusOf(t *testing.T, status string) argocd.Status {
 	t.Helper()
 	var s argocd.Status
@@ -256,7 +257,7 @@ func TestAgentBringsTheDetailToTheHub(t *testing.T) {
 	}, 3*agent.Interval, tick).Should(HaveLen(2), "the writes of one change")
 }
 
-// expectOwned waits until the report on the Application goes with its work, and with nothing else.
+// expectOwned waits until the work of the Application is the only owner of the report.
 func expectOwned(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	w := workOf(t, app)
@@ -264,8 +265,9 @@ func expectOwned(t *testing.T, app *argocd.Application) {
 		Should(ConsistOf(appreport.OwnerOf(&w.ObjectMeta)))
 }
 
-// TestAReportGetsItsOwner: the hub sets it, whatever an agent has put there, in one write, and for a work that is there before the report
-// as for one that comes later. An agent that sets it itself, as the one of an earlier version, makes the hub write nothing.
+// TestAReportGetsItsOwner: the hub sets the owner of a report in a single write, and replaces any owner from an agent.
+// The work may exist before the report, or come later. If an agent of an earlier version sets the correct owner itself,
+// the hub writes nothing.
 func TestAReportGetsItsOwner(t *testing.T) {
 	towline := start(t)
 	app, _ := pulled(t)
@@ -305,7 +307,7 @@ func TestAReportGetsItsOwner(t *testing.T) {
 	}, soon, tick).Should(ConsistOf(appreport.OwnerOf(&made.ObjectMeta)))
 }
 
-// ofReports are those of the requests that are for ApplicationReports.
+// ofReports returns the requests for ApplicationReports.
 func ofReports(made []string) []string {
 	return slices.DeleteFunc(made, func(request string) bool { return !strings.Contains(request, "/applicationreports/") })
 }
@@ -337,7 +339,7 @@ func TestAgentAndHubStartAnewWithoutAWrite(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("53e28ff").String("uid", string(there.UID))) // older than the agent's
 	expectSettled(t, app)
 	expectOwned(t, app)
-	settled(t) // what is still to be written would be after the start
+	settled(t) // a pending write would otherwise come after the start
 	a.stop()
 	towline.stop()
 	before := get(t, app).ResourceVersion
@@ -367,7 +369,7 @@ func TestAgentCatchesUpWhenTheHubWasAway(t *testing.T) {
 		err := a.cluster.Get(t.Context(), client.ObjectKeyFromObject(there), known)
 		return known.Status.Health.Status, err
 	}, soon, tick).Should(Equal("Healthy"))
-	for range 3 { // the first may be of what was known before
+	for range 3 { // the first write may contain an earlier state
 		a.expectUnwritten(t)
 	}
 	a.away.Store(false)
@@ -389,7 +391,7 @@ func TestAgentStartsWithoutTheHub(t *testing.T) {
 	observe(t, there, detailed)
 	a := startAgent(t, app.Cluster(), func(a *agentRun) { a.away.Store(true) })
 	a.expectRefused(t)
-	a.expectRefused(t) // it goes on after the first time
+	a.expectRefused(t) // the agent continues after the first attempt
 	if reportOn(t, app) != nil {
 		t.Fatal("the hub was not away")
 	}
@@ -415,8 +417,8 @@ func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAgentWritesNoReportAgainOfAReleasedApplication: the mark stays on the cluster's Application, and nobody reads what the agent would
-// write. Taken back, the Application is reported again.
+// TestAgentWritesNoReportAgainOfAReleasedApplication: the mark stays on the cluster's Application, and the hub does not
+// read a report of a released Application. After the release is taken back, the agent reports the Application again.
 func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
@@ -429,7 +431,7 @@ func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 		first, second := expectReport(t, app, "Degraded"), expectReport(t, kept, "Degraded")
 		edit(t, there, func(there *argocd.Application) { there.OwnerReferences = nil })
 		heard(t, kept, keptThere)
-		for _, r := range []*v1alpha1.ApplicationReport{first, second} { // one watch brings both, in this order
+		for _, r := range []*v1alpha1.ApplicationReport{first, second} { // one watch delivers both, in this order
 			if err := k8s.Delete(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -445,8 +447,9 @@ func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 	}
 }
 
-// TestAgentNamesAnApplicationThatABackupBroughtBack: the hub has removed the Application, and a backup of the cluster has it again. An event
-// there says that nobody manages the Application. A released Application gets none while the agent runs. Both stay.
+// TestAgentNamesAnApplicationThatABackupBroughtBack: the hub has removed the Application, and a backup of the cluster
+// restores it. An event on the cluster says that the Application has no manager. A released Application gets no event
+// while the agent runs. Both Applications stay.
 func TestAgentNamesAnApplicationThatABackupBroughtBack(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
@@ -488,7 +491,7 @@ func TestAgentDoesNotBelieveMarks(t *testing.T) {
 	a := startAgent(t, app.Cluster())
 	observe(t, forged, `{"health":{"status":"Missing"}}`)
 	observe(t, unmarked, `{"health":{"status":"Missing"}}`)
-	observe(t, there, detailed) // of which the agent is told after that
+	observe(t, there, detailed) // the agent gets this event after the event of the unmarked Application
 	expectReport(t, app, "Degraded")
 	expectIdle(t)
 	observe(t, forged, `{"health":{"status":"Healthy"}}`)
@@ -506,7 +509,7 @@ func TestAgentDoesNotBelieveMarks(t *testing.T) {
 	}
 }
 
-// TestReportsOfAHostileAgent writes reports as an agent that is not ours could, past the agent's own checks.
+// TestReportsOfAHostileAgent writes reports as a foreign agent could, without the agent's own checks.
 func TestReportsOfAHostileAgent(t *testing.T) {
 	start(t)
 	app, _ := pulled(t)
@@ -548,7 +551,7 @@ func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
 	expectHealth(t, app, "Healthy")
 	known := application(t, cluster(t)).Obj()
 	create(t, known)
-	reported(t, known, detailed) // one watch brings both, in this order
+	reported(t, known, detailed) // one watch delivers both, in this order
 	expectHealth(t, known, "Degraded")
 	expectIdle(t)
 	if got := get(t, app).Status; len(got.Resources) > 0 || got.Health.Status != "Healthy" {
@@ -556,7 +559,7 @@ func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
 	}
 }
 
-// reported makes a report on the Application as its cluster's agent would.
+// reported creates a report on the Application as the cluster's agent would.
 func reported(t *testing.T, app *argocd.Application, status string) {
 	t.Helper()
 	key := work.Key(app)
@@ -566,8 +569,8 @@ func reported(t *testing.T, app *argocd.Application, status string) {
 	create(t, r)
 }
 
-// TestAReportThatWasThereFirst: of a report that no Application accounted for, the hub holds nothing. It is read when
-// one comes that does.
+// TestAReportThatWasThereFirst: the hub's cache drops the content of a report without an Application. Towline reads the
+// report again when a matching Application appears.
 func TestAReportThatWasThereFirst(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -575,7 +578,7 @@ func TestAReportThatWasThereFirst(t *testing.T) {
 	create(t, app)
 	known := application(t, c).Obj()
 	create(t, known)
-	for _, app := range []*argocd.Application{app, known} { // one watch brings both, in this order
+	for _, app := range []*argocd.Application{app, known} { // one watch delivers both, in this order
 		reported(t, app, detailed)
 	}
 	expectHealth(t, known, "Degraded")

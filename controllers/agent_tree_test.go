@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/tree"
 )
 
-// liveSet and livePod are what the Deployment of detailed has made.
+// liveSet and livePod are children of the Deployment in detailed.
 const (
 	liveDeployment = `{"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"guestbook-ui","uid":"d"}`
 	liveSet        = `{"group":"apps","version":"v1","kind":"ReplicaSet","namespace":"guestbook","name":"guestbook-ui-1","uid":"r",` +
@@ -25,8 +25,9 @@ const (
 	livePod = `{"version":"v1","kind":"Pod","namespace":"guestbook","name":"guestbook-ui-1-x","uid":"p","parentRefs":[{"uid":"r"}]}`
 )
 
-// TestTreeOfACluster: the agent reports what its cluster's Argo CD knows of live resources, and follows its word; the hub shows that to
-// argocd-server while there is a way to the cluster; and a Redis that is away costs the reports their trees alone.
+// TestTreeOfACluster: the agent reports the live resources from the cache of the cluster's Argo CD, and follows the
+// notifications of Argo CD. The hub shows the live resources to argocd-server while a connection to the cluster exists.
+// If Redis is away, the reports lack only their trees.
 func TestTreeOfACluster(t *testing.T) {
 	there, here := miniredis.RunT(t), miniredis.RunT(t)
 	start(t, func(o *controllers.Options) {
@@ -83,13 +84,13 @@ func TestTreeOfACluster(t *testing.T) {
 	g.Eventually(entry, soon, tick).Should(And(
 		ContainSubstring(`"uid":"p","parentRefs":[{"group":"apps","kind":"ReplicaSet"`), Not(ContainSubstring("on-its-cluster"))))
 
-	// Argo CD's word alone, without a change of the Application.
+	// A notification of Argo CD, without a change of the Application.
 	put(second, `{"nodes":[]}`)
 	g.Eventually(func() int { return there.Publish(tree.Channel(of, home), "") }, soon, tick).Should(Equal(1), "nobody listens")
 	g.Eventually(reported, soon, tick).Should(Equal([]string{"d", "r"}))
 	g.Eventually(entry, soon, tick).ShouldNot(ContainSubstring(`"kind":"Pod"`))
 
-	// No write where nothing changed: what is said again is what is reported.
+	// A repeated notification without a change causes no write.
 	a.writes.take()
 	there.Publish(tree.Channel(of, home), "")
 	g.Consistently(a.writes.take, 6*time.Second, tick).Should(BeEmpty())
@@ -103,7 +104,7 @@ func TestTreeOfACluster(t *testing.T) {
 	}, soon, tick).Should(Succeed())
 }
 
-// TestTreeIsOptIn: without the option, an agent reads no Redis and reports no tree.
+// TestTreeIsOptIn: without the option, an agent does not read Redis and does not report a tree.
 func TestTreeIsOptIn(t *testing.T) {
 	there := miniredis.RunT(t)
 	start(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// keptReport puts a report into Git, as far as the hub can see: an Argo CD has made it, and it says nothing yet.
+// keptReport creates an empty report with the marks of a report in Git that an Argo CD has applied.
 func (s appSet) keptReport(t *testing.T) *v1alpha1.MulticlusterApplicationSetReport {
 	t.Helper()
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
@@ -23,7 +23,7 @@ func (s appSet) keptReport(t *testing.T) *v1alpha1.MulticlusterApplicationSetRep
 	return r
 }
 
-// generated has the ApplicationSet say what its controller says when it has made all Applications.
+// generated sets the condition by which the ApplicationSet controller confirms that all Applications exist.
 func (s appSet) generated(t *testing.T) {
 	t.Helper()
 	set := get(t, setObject(s.Namespace, s.Name))
@@ -39,7 +39,8 @@ func (s appSet) generated(t *testing.T) {
 	}
 }
 
-// clusters waits until the report counts so many clusters, and is still the one that Argo CD made.
+// clusters waits until the report counts the wanted number of clusters, and checks that the report is still the object
+// from Argo CD.
 func (s appSet) clusters(t *testing.T, want string, kept *v1alpha1.MulticlusterApplicationSetReport) {
 	t.Helper()
 	s.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
@@ -49,7 +50,8 @@ func (s appSet) clusters(t *testing.T, want string, kept *v1alpha1.MulticlusterA
 	})
 }
 
-// TestReportInGit: it is filled, stays when its ApplicationSet has no Applications any more, and says that.
+// TestReportInGit: Towline fills a report from Git. The report stays when its ApplicationSet has no Applications any
+// more, and then counts 0 clusters.
 func TestReportInGit(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
@@ -65,7 +67,8 @@ func TestReportInGit(t *testing.T) {
 	set.clusters(t, "0", kept)
 }
 
-// TestReportInGitOfANewApplicationSet: that its Applications have not been made yet is not taken for having none.
+// TestReportInGitOfANewApplicationSet: before the ApplicationSet has generated its Applications, the report must not
+// say 0 clusters.
 func TestReportInGitOfANewApplicationSet(t *testing.T) {
 	towline := start(t)
 	set := applicationSet(t)

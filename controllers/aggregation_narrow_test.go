@@ -17,13 +17,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestAggregationUnderANarrowSchema: a report that an API server keeps no more of says the same to it: a restart writes none anew.
-// What cannot be shown is said once, on one of them.
+// TestAggregationUnderANarrowSchema: if the API server drops fields of the reports, a restart still writes no report
+// again. A single event, on one report, names the missing fields.
 func TestAggregationUnderANarrowSchema(t *testing.T) {
 	if !*publishedCRDs {
 		t.Skip("with -published-crds only")
 	}
-	unshared(t) // one that runs already has said it
+	unshared(t) // a running Towline may have sent the event already
 	first := start(t)
 	sets := []appSet{applicationSet(t), applicationSet(t), applicationSet(t)}
 	var apps []*argocd.Application
@@ -67,7 +67,8 @@ func TestAggregationUnderANarrowSchema(t *testing.T) {
 		edit(t, r, func(r *v1alpha1.ApplicationReport) {
 			r.Application.ResourceVersion, r.ObservedAt, r.Status = "8", "2026-01-02T03:05:05Z", says(`"status":"OutOfSync"`)
 		})
-		// The Application's status is written apart from the report, and may have no resources yet.
+		// Towline writes the status of the Application separately from the report, and the status may have no resources
+		// yet.
 		NewWithT(t).Eventually(func() []argocd.ResourceStatus { return get(t, app.DeepCopy()).Status.Resources }, soon, tick).
 			Should(ConsistOf(HaveField("Status", "OutOfSync")))
 		settled(t)
@@ -77,7 +78,7 @@ func TestAggregationUnderANarrowSchema(t *testing.T) {
 	})
 }
 
-// narrowEvents is how many events say that the schema is narrow.
+// narrowEvents counts the events about a narrow schema.
 func narrowEvents(t *testing.T, sets []appSet) (n int) {
 	t.Helper()
 	for _, set := range sets {
@@ -90,8 +91,8 @@ func narrowEvents(t *testing.T, sets []appSet) (n int) {
 	return n
 }
 
-// TestAggregationOverAReportThatWasCut: a report that a narrower schema has cut is written anew once the hub has the full one, and
-// is not refused for what it lacked.
+// TestAggregationOverAReportThatWasCut: after the hub gets the full schema, Towline rewrites a report that a narrower
+// schema has cut. The API server does not refuse the write because of the missing fields.
 func TestAggregationOverAReportThatWasCut(t *testing.T) {
 	if *publishedCRDs {
 		t.Skip("not with -published-crds")

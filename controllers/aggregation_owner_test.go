@@ -13,7 +13,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// collect plays the garbage collector, which envtest lacks: the report goes with its ApplicationSet.
+// collect deletes the report after its ApplicationSet, in the role of the garbage collector. envtest has no garbage
+// collector.
 func (s appSet) collect(t *testing.T) {
 	t.Helper()
 	if err := k8s.Delete(t.Context(), s.expect(t, healths(""))); err != nil {
@@ -21,7 +22,7 @@ func (s appSet) collect(t *testing.T) {
 	}
 }
 
-// end deletes the ApplicationSet, which stays with a deletion time where it has finalizers.
+// end deletes the ApplicationSet. With finalizers, the ApplicationSet stays with a deletion timestamp.
 func (s appSet) end(t *testing.T, finalizers ...string) {
 	t.Helper()
 	set := get(t, setObject(s.Namespace, s.Name))
@@ -31,7 +32,7 @@ func (s appSet) end(t *testing.T, finalizers ...string) {
 	}
 }
 
-// aggregated waits until the reports have followed what happened before: two others are made afterwards.
+// aggregated waits until the reports include all earlier changes, by creating two more reports.
 func aggregated(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -41,8 +42,9 @@ func aggregated(t *testing.T) {
 	}
 }
 
-// TestNoReportOfAnApplicationSetThatIsGone: its Applications wait for their clusters, and the garbage collector has
-// deleted the report. Made again with the UID of an owner that is not there, it would go again, and so on for ever.
+// TestNoReportOfAnApplicationSetThatIsGone: the Applications wait for their clusters, and the garbage collector has
+// deleted the report. A new report with the UID of the deleted owner would be deleted again, and the loop would never
+// end.
 func TestNoReportOfAnApplicationSetThatIsGone(t *testing.T) {
 	for title, finalizers := range map[string][]string{"gone": nil, "being deleted": {"towline.test/held"}} {
 		t.Run(title, func(t *testing.T) {
@@ -71,8 +73,8 @@ func TestNoReportOfAnApplicationSetThatIsGone(t *testing.T) {
 	}
 }
 
-// TestReportOfAnApplicationSetThatIsMadeAgain: the report belongs to the one that is there, whichever its Applications
-// name, and lists those that the first one has left.
+// TestReportOfAnApplicationSetThatIsMadeAgain: the report belongs to the existing ApplicationSet, even if the
+// Applications name an earlier owner. The report also lists the Applications of the first ApplicationSet.
 func TestReportOfAnApplicationSetThatIsMadeAgain(t *testing.T) {
 	start(t)
 	first := applicationSet(t)
@@ -98,7 +100,8 @@ func TestReportOfAnApplicationSetThatIsMadeAgain(t *testing.T) {
 	})
 }
 
-// TestReportOfAnApplicationSetThatIsReplaced: a report that outlived its ApplicationSet goes over to the next of its name.
+// TestReportOfAnApplicationSetThatIsReplaced: a report that outlived its ApplicationSet gets the next ApplicationSet of
+// the same name as its owner.
 func TestReportOfAnApplicationSetThatIsReplaced(t *testing.T) {
 	start(t)
 	first := applicationSet(t)
@@ -116,7 +119,8 @@ func TestReportOfAnApplicationSetThatIsReplaced(t *testing.T) {
 	}
 }
 
-// TestReportsOfAHubThatGetsApplicationSetsLater: until the hub serves them none is known to be there.
+// TestReportsOfAHubThatGetsApplicationSetsLater: until the hub serves ApplicationSets, Towline knows of no
+// ApplicationSet and writes no report.
 func TestReportsOfAHubThatGetsApplicationSetsLater(t *testing.T) {
 	installed := &atomic.Bool{}
 	startWith(t, func(m meta.RESTMapper) meta.RESTMapper { return lateKind{m, "ApplicationSet", installed} })

@@ -27,13 +27,13 @@ import (
 const forbidden = `Failed sync attempt to 53e28ff: one or more objects failed to apply, reason: services is forbidden: ` +
 	`User "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller" cannot create resource "services"`
 
-// appSet is an ApplicationSet.
+// appSet is the key and the UID of an ApplicationSet.
 type appSet struct {
 	client.ObjectKey
 	uid types.UID
 }
 
-// applicationSet makes an ApplicationSet in a namespace of its own.
+// applicationSet creates an ApplicationSet in its own namespace.
 func applicationSet(t *testing.T) appSet {
 	t.Helper()
 	return applicationSetNamed(t, namespace(t, unique("sets")), "guestbook")
@@ -46,12 +46,12 @@ func applicationSetNamed(t *testing.T, namespace, name string) appSet {
 	return appSet{client.ObjectKeyFromObject(set), set.GetUID()}
 }
 
-// application starts an Application of the set.
+// application returns a builder for an Application of the ApplicationSet.
 func (s appSet) application(c *clusterv1.ManagedCluster, name string) *fixture.ApplicationBuilder {
 	return fixture.Application(name).Namespace(s.Namespace).Cluster(c.Name).ApplicationSet(s.Name).Owner(s.uid)
 }
 
-// report is the set's report; nil when there is none.
+// report returns the report of the ApplicationSet, or nil if no report exists.
 func (s appSet) report(t *testing.T) *v1alpha1.MulticlusterApplicationSetReport {
 	t.Helper()
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
@@ -59,7 +59,7 @@ func (s appSet) report(t *testing.T) *v1alpha1.MulticlusterApplicationSetReport 
 	return get(t, r)
 }
 
-// expect waits until the set's report is as check says, and returns it.
+// expect waits until check passes for the report of the ApplicationSet, and returns the report.
 func (s appSet) expect(t *testing.T, check func(Gomega, *v1alpha1.MulticlusterApplicationSetReport)) *v1alpha1.MulticlusterApplicationSetReport {
 	t.Helper()
 	var r *v1alpha1.MulticlusterApplicationSetReport
@@ -74,13 +74,13 @@ func (s appSet) expect(t *testing.T, check func(Gomega, *v1alpha1.MulticlusterAp
 	return r
 }
 
-// expectNone waits until the set has no report.
+// expectNone waits until the ApplicationSet has no report.
 func (s appSet) expectNone(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Eventually(func() *v1alpha1.MulticlusterApplicationSetReport { return s.report(t) }, soon, tick).Should(BeNil())
 }
 
-// healths waits for rows with these healths, sorted.
+// healths checks that the rows of a report have the wanted health statuses, in sorted order.
 func healths(want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetReport) {
 	return func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		var got []string
@@ -92,8 +92,8 @@ func healths(want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetRe
 	}
 }
 
-// sendable waits for rows with these healths that tell of nothing which keeps an Application from its cluster: the hub may show a new
-// Application before it shows its ManagedCluster, and the sets of that.
+// sendable checks the health statuses, and that no row has a propagation error. The hub's cache may show a new
+// Application before the ManagedCluster and its ManagedClusterSets.
 func sendable(want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetReport) {
 	return func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		healths(want...)(g, r)
@@ -104,7 +104,7 @@ func sendable(want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetR
 	}
 }
 
-// rowOf is the Application's row.
+// rowOf returns the Application's row.
 func rowOf(r *v1alpha1.MulticlusterApplicationSetReport, app *argocd.Application) v1alpha1.ClusterCondition {
 	for _, row := range r.Statuses.ClusterConditions {
 		if row.App == reports.App(app) {
@@ -114,7 +114,7 @@ func rowOf(r *v1alpha1.MulticlusterApplicationSetReport, app *argocd.Application
 	return v1alpha1.ClusterCondition{}
 }
 
-// availability makes the hub say so of the cluster, as its registration controller would.
+// availability sets the condition Available of the ManagedCluster, as OCM's registration controller would.
 func availability(t *testing.T, c *clusterv1.ManagedCluster, status metav1.ConditionStatus, message string) {
 	t.Helper()
 	before := c.DeepCopy()
@@ -126,7 +126,7 @@ func availability(t *testing.T, c *clusterv1.ManagedCluster, status metav1.Condi
 	}
 }
 
-// TestAggregationOfThreeClusters is the example that the report was introduced with.
+// TestAggregationOfThreeClusters is the original example of the report.
 func TestAggregationOfThreeClusters(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
@@ -179,7 +179,7 @@ func TestAggregationOfThreeClusters(t *testing.T) {
 	NewWithT(t).Eventually(func() []string { return eventReasons(t, about) }, soon, tick).Should(ContainElement(apis.ReasonAllHealthy))
 }
 
-// served is what the API server keeps of a report.
+// served returns the fields of a report that the API server keeps.
 func served(statuses v1alpha1.ReportStatuses) v1alpha1.ReportStatuses {
 	if !*publishedCRDs {
 		return statuses
@@ -202,7 +202,7 @@ func TestAggregationOfTwoApplicationsOnOneCluster(t *testing.T) {
 	}
 }
 
-// TestAggregationOfOneChange: a change on one cluster is one write of one report, and one of the Application.
+// TestAggregationOfOneChange: a change on a cluster causes one write of one report, and one write of the Application.
 func TestAggregationOfOneChange(t *testing.T) {
 	towline := start(t)
 	set := applicationSet(t)
@@ -316,7 +316,8 @@ func TestAggregationAfterARestart(t *testing.T) {
 	t.Run("writes nothing", func(t *testing.T) {
 		second := start(t)
 		defer second.stop()
-		// What is read is compared at once: what is written after that has been written by the time that nobody works.
+		// Towline compares a report directly after the read. All resulting writes are done when all controllers are
+		// idle.
 		NewWithT(t).Eventually(func() []string { return second.writes.takeReports(http.MethodGet, set.Namespace) }, soon, tick).ShouldNot(BeEmpty())
 		expectIdle(t)
 		if got := second.writes.takeReports(http.MethodPut, set.Namespace); len(got) > 0 {
@@ -366,7 +367,7 @@ func TestAggregationGoesWithTheLastApplication(t *testing.T) {
 	set.expectNone(t)
 }
 
-// TestAggregationOfAReportThatIsDeletedMeanwhile: it is made anew, and nothing has failed.
+// TestAggregationOfAReportThatIsDeletedMeanwhile: Towline creates the report again, without an error.
 func TestAggregationOfAReportThatIsDeletedMeanwhile(t *testing.T) {
 	towline := start(t)
 	set := applicationSet(t)
@@ -392,7 +393,7 @@ func TestAggregationOfAReportThatIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAggregationOfAnApplicationThatChangesSets: both reports follow.
+// TestAggregationOfAnApplicationThatChangesSets: Towline updates the reports of both ApplicationSets.
 func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
@@ -447,8 +448,8 @@ func TestAggregationRepairsWhatOthersWrite(t *testing.T) {
 	})
 }
 
-// TestAggregationTakesOver: the report of an older controller becomes ours where it is. A report that says of nobody
-// that it is his is left alone when there is no set of its name.
+// TestAggregationTakesOver: Towline takes over the report of an older controller. A report without the label of an
+// ApplicationSet stays untouched while no ApplicationSet has its name.
 func TestAggregationTakesOver(t *testing.T) {
 	set, foreign := applicationSet(t), applicationSet(t)
 	old := &v1alpha1.MulticlusterApplicationSetReport{}

@@ -12,28 +12,28 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
+// DefaultArgoCDNamespace is the namespace of Argo CD on a hub without an explicit setting.
 const DefaultArgoCDNamespace = apis.DefaultArgoCDNamespace
 
-// ClusterModes are what Authorization.Clusters may be; the first is the strictest.
+// ClusterModes are the valid values of Authorization.Clusters. The first value is the strictest.
 var ClusterModes = grants.ClusterModes
 
-// Authorization says who may send what where. The zero value is the strictest.
+// Authorization decides who may send Applications to which clusters and namespaces. The zero value is the strictest.
 type Authorization struct {
-	// Clusters is one of ClusterModes; empty: the first.
+	// Clusters is a value of ClusterModes. Empty: the first value.
 	Clusters string
 
-	// ArgoCDNamespace is the namespace of the hub's Argo CD; empty: DefaultArgoCDNamespace.
+	// ArgoCDNamespace is the namespace of the hub's Argo CD. Empty: DefaultArgoCDNamespace.
 	ArgoCDNamespace string
 
-	// NamespaceRules let Applications of other namespaces choose their namespace on a cluster.
+	// NamespaceRules let Applications of other hub namespaces choose their namespace on a cluster.
 	NamespaceRules []authorization.NamespaceRule
 
-	// Executor is the ServiceAccount of the clusters whose rights a work needs; the zero value for none. An AppProject
-	// may name another.
+	// Executor is the ServiceAccount on the clusters whose rights apply to a work. With the zero value, works name no
+	// executor. An AppProject may name a different ServiceAccount.
 	Executor types.NamespacedName
 
-	// Revocation says what becomes of an Application where it loses the right to be.
+	// Revocation decides what happens to an Application that loses the permission for its cluster or namespace.
 	Revocation delivery.RevocationOptions
 }
 

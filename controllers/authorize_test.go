@@ -23,10 +23,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// strict is what a hub has that says nothing.
+// strict is the authorization of a hub without settings.
 func strict(o *controllers.Options) { o.Authorization = controllers.Authorization{} }
 
-// tenant makes a namespace that has been given nothing.
+// tenant creates a namespace without any grants.
 func tenant(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("tenant")}}
@@ -34,8 +34,8 @@ func tenant(t *testing.T) string {
 	return ns.Name
 }
 
-// expectForbidden waits until the Application shows that it may not be sent, with an event of that reason and a
-// message that says that, and has no work of another problem's condition.
+// expectForbidden waits until the Application shows a PropagationForbiddenError with the message, and an event with the
+// reason. The Application must not show a PropagationError as well.
 func expectForbidden(t *testing.T, app *argocd.Application, reason, says string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -48,7 +48,7 @@ func expectForbidden(t *testing.T, app *argocd.Application, reason, says string)
 	g.Expect(other).To(BeFalse(), "it shows a PropagationError as well")
 }
 
-// expectAllowed waits until the Application is sent and shows that nothing forbids it.
+// expectAllowed waits until the Application has a work and no PropagationForbiddenError.
 func expectAllowed(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	expectWork(t, app)
@@ -58,11 +58,11 @@ func expectAllowed(t *testing.T, app *argocd.Application) {
 	}, soon, tick).Should(BeFalse())
 }
 
-// choose writes what a Placement of the namespace has chosen.
+// choose writes the clusters into the PlacementDecision.
 func choose(t *testing.T, d *clusterv1beta1.PlacementDecision, clusters ...string) {
 	t.Helper()
 	before := d.DeepCopy()
-	d.Status.Decisions = []clusterv1beta1.ClusterDecision{} // as OCM writes none
+	d.Status.Decisions = []clusterv1beta1.ClusterDecision{} // OCM writes an empty list for no cluster
 	for _, c := range clusters {
 		d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c, Reason: "Test"})
 	}
@@ -71,7 +71,7 @@ func choose(t *testing.T, d *clusterv1beta1.PlacementDecision, clusters ...strin
 	}
 }
 
-// scene is what one case is about.
+// scene is the namespace, the cluster and the Application of a test case.
 type scene struct {
 	namespace string
 	cluster   *clusterv1.ManagedCluster
@@ -82,7 +82,7 @@ func (s *scene) setProject(name string) {
 	s.app.Spec.Raw = []byte(strings.Replace(string(s.app.Spec.Raw), `"project":"default"`, fmt.Sprintf(`"project":%q`, name), 1))
 }
 
-// own gives the Application a project of its own.
+// own creates an AppProject for the Application alone.
 func (s *scene) own(t *testing.T, edits ...func(*argocd.AppProjectSpec)) {
 	t.Helper()
 	p := project(unique("project"), edits...)
@@ -90,14 +90,14 @@ func (s *scene) own(t *testing.T, edits ...func(*argocd.AppProjectSpec)) {
 	s.setProject(p.Name)
 }
 
-// allow changes that project.
+// allow changes the AppProject of the Application.
 func (s *scene) allow(t *testing.T, change func(*argocd.AppProjectSpec)) {
 	t.Helper()
 	edit(t, project(s.app.Project()), func(p *argocd.AppProject) { change(&p.Spec); p.Spec.Raw = nil })
 }
 
-// TestWhoMaySendWhatWhere: each way to be refused says what would allow it, and when that is there the Application
-// goes on by itself.
+// TestWhoMaySendWhatWhere: each refusal names the missing grant. After the grant, the Application continues without a
+// further action.
 func TestWhoMaySendWhatWhere(t *testing.T) {
 	start(t, strict)
 	inSet := func(name string) func(*clusterv1.ManagedCluster) {
@@ -306,7 +306,7 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 	}
 }
 
-// allowed is an Application that a binding of its namespace lets go to its cluster.
+// allowed creates an Application, and the ManagedClusterSetBinding that permits the Application's cluster.
 func allowed(t *testing.T) (*argocd.Application, *clusterv1beta2.ManagedClusterSetBinding) {
 	t.Helper()
 	ns := tenant(t)
@@ -325,7 +325,8 @@ func take(t *testing.T, obj client.Object) {
 	}
 }
 
-// TestRevocationFreezes: what runs goes on as it is, and is not updated any more, until the right is back.
+// TestRevocationFreezes: after a revocation, the running Application stays unchanged, and gets no updates until the
+// grant is back.
 func TestRevocationFreezes(t *testing.T) {
 	start(t, strict)
 	app, b := allowed(t)
@@ -343,7 +344,8 @@ func TestRevocationFreezes(t *testing.T) {
 	expectAllowed(t, app)
 }
 
-// TestRevocationDeletes: where the hub says so, the app goes with the right, and comes back with it.
+// TestRevocationDeletes: with --on-revocation=delete, the Application leaves the cluster after the revocation, and
+// returns after a new grant.
 func TestRevocationDeletes(t *testing.T) {
 	start(t, deleting)
 	s := at(t, cluster(t))
@@ -357,8 +359,8 @@ func TestRevocationDeletes(t *testing.T) {
 	expectAllowed(t, s.app)
 }
 
-// TestMoveToAForbiddenCluster: an Application that may use one cluster does not get another by a change of its
-// annotation, and what runs on the first stays.
+// TestMoveToAForbiddenCluster: a change of the annotation does not move an Application to a forbidden cluster. The
+// Application on the permitted cluster stays.
 func TestMoveToAForbiddenCluster(t *testing.T) {
 	start(t, strict)
 	ns, mine, foreign := tenant(t), cluster(t), cluster(t)
@@ -398,8 +400,8 @@ func TestClusterAuthorizationModes(t *testing.T) {
 	}
 }
 
-// TestReevaluationReadsNothing: when the one binding of a hundred Applications goes, each is looked at again, and
-// nothing is asked of the API server for it.
+// TestReevaluationReadsNothing: after the deletion of the only binding of a hundred Applications, Towline checks each
+// Application again, without a read from the API server.
 func TestReevaluationReadsNothing(t *testing.T) {
 	const count = 100
 	towline := start(t, strict, func(o *controllers.Options) {
@@ -451,7 +453,7 @@ func TestReevaluationReadsNothing(t *testing.T) {
 	}
 }
 
-// TestExecutor: works name the ServiceAccount of the hub's flag, or of their AppProject, and follow when it changes.
+// TestExecutor: works name the ServiceAccount from the hub's flag or from their AppProject, and follow a change.
 func TestExecutor(t *testing.T) {
 	start(t, func(o *controllers.Options) {
 		o.Authorization.Executor = types.NamespacedName{Namespace: "argocd", Name: "applier"}
@@ -485,7 +487,7 @@ func TestExecutor(t *testing.T) {
 	expectNoProblem(t, s.app)
 }
 
-// TestAForbiddenRivalBlocksNobody: who may not be sent does not keep a target from one who may.
+// TestAForbiddenRivalBlocksNobody: a forbidden Application does not occupy a target against a permitted Application.
 func TestAForbiddenRivalBlocksNobody(t *testing.T) {
 	start(t, strict)
 	c := cluster(t)
@@ -499,8 +501,8 @@ func TestAForbiddenRivalBlocksNobody(t *testing.T) {
 	expectAllowed(t, app)
 }
 
-// TestTwoThatWereBothSent: the older keeps the target; the other is taken back once the cluster's Application has both
-// for owners.
+// TestTwoThatWereBothSent: the older Application keeps the target. Towline takes the younger Application back as soon
+// as both works own the cluster's Application.
 func TestTwoThatWereBothSent(t *testing.T) {
 	c := cluster(t)
 	var apps []*argocd.Application

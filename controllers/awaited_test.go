@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// going is a ManagedCluster that is being deleted for as long as the test runs.
+// going creates a ManagedCluster with a pending deletion for the time of the test.
 func going(t *testing.T) *clusterv1.ManagedCluster {
 	t.Helper()
 	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Finalizers = []string{"example.com/detaching"} })
@@ -22,8 +22,8 @@ func going(t *testing.T) *clusterv1.ManagedCluster {
 	return c
 }
 
-// TestDeletionAfterAnotherTarget: gone from the hub only when gone from the cluster that has it, whatever the annotation
-// says by then.
+// TestDeletionAfterAnotherTarget: the hub's Application is deleted only after its cluster has removed the Application,
+// even if the annotation names a different target by then.
 func TestDeletionAfterAnotherTarget(t *testing.T) {
 	start(t)
 	for title, target := range map[string]func(*testing.T) string{
@@ -56,7 +56,8 @@ func TestDeletionAfterAnotherTarget(t *testing.T) {
 	}
 }
 
-// TestDeletionAfterTheTargetWasEmptied: the cluster that has it is to release it first.
+// TestDeletionAfterTheTargetWasEmptied: the cluster with the Application must release the Application before the
+// deletion on the hub.
 func TestDeletionAfterTheTargetWasEmptied(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -80,7 +81,8 @@ func TestDeletionAfterTheTargetWasEmptied(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestDeletionWhileTwoClustersHaveIt: each is judged by itself, and it is gone when the last one says so.
+// TestDeletionWhileTwoClustersHaveIt: Towline judges each cluster separately. The hub's Application is deleted after
+// the last cluster has confirmed or is given up.
 func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -100,12 +102,12 @@ func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
 		t.Fatal("the hub says gone while the old cluster still has the Application")
 	}
 	edit(t, from, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
-	expectGone(t, app) // and so does the cluster that it does not name
+	expectGone(t, app) // the old cluster, without the annotation, is given up in the same way
 	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonDeletedUnconfirmed))
 	expectDeleting(t, old)
 }
 
-// TestAPausedSourceIsTold, and its end is heard of.
+// TestAPausedSourceIsTold: the condition names the paused source cluster, and Towline notices the end of the pause.
 func TestAPausedSourceIsTold(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -128,7 +130,7 @@ func TestAPausedSourceIsTold(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestStayingWhereItIs: while the next cluster cannot take it, the condition says which one has it.
+// TestStayingWhereItIs: while the next cluster cannot take the Application, the condition names the present cluster.
 func TestStayingWhereItIs(t *testing.T) {
 	start(t)
 	from, to := cluster(t), going(t)
@@ -139,7 +141,7 @@ func TestStayingWhereItIs(t *testing.T) {
 	expectProblem(t, app, apis.ReasonClusterDeleting, "until then cluster "+from.Name+" keeps it")
 }
 
-// TestNothingIsMissedOnPurpose: that the agent does not find what it is to remove is no warning.
+// TestNothingIsMissedOnPurpose: an agent that does not find an Application during its deletion causes no warning.
 func TestNothingIsMissedOnPurpose(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

@@ -28,7 +28,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// AddToScheme registers every type that the controllers read or write.
+// AddToScheme registers all types of the controllers' reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme, argocd.AddToScheme, workv1.Install,
 		v1alpha1.AddToScheme, v1beta1.AddToScheme,
@@ -36,17 +36,17 @@ func AddToScheme(s *runtime.Scheme) error {
 	return builder.AddToScheme(s)
 }
 
-// Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
-// works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
-// a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
-// argocdNamespace is where the AppProjects are, Argo CD's settings, and the Secrets, of which those for repositories are
-// held. homes are the AppNamespaces of Options.
+// Cache limits the shared cache to the objects of interest to the controllers. A hub may have a hundred times more
+// Applications and works than Towline manages. A type without an entry here is cached completely as soon as a
+// controller watches the type. A read of an unwatched type is an error. ApplicationReports have a separate cache: see
+// resourcesync.NewAgent. argocdNamespace is the namespace of the AppProjects, the settings of Argo CD, and the Secrets.
+// Of the Secrets, the cache holds only the Secrets for repositories. homes are the AppNamespaces of Options.
 func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the key is a constant
 	}
-	// By a field: a cache by namespaces asks for the scope of the type at every single read.
+	// The selector is a field selector, because a cache by namespaces requests the scope of the type at every read.
 	ofArgoCD := fields.OneTermEqualSelector("metadata.namespace", argocdNamespace)
 	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
@@ -65,8 +65,8 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 	}
 }
 
-// Config is how a manager with a Cache of this package is to reach the hub. The cache learns how large what it reads is. Answers are not
-// compressed: it would cost both sides CPU, and the API server is near.
+// Config returns the connection settings for a manager with a Cache of this package. The cache measures the size of the
+// answers. Compression is disabled: it would cost both sides CPU, and the API server is near.
 func Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -74,7 +74,8 @@ func Config(config *rest.Config) *rest.Config {
 	return config
 }
 
-// NewClient is a client.NewClientFunc for a manager that has a Cache of this package: what is found by an index of that is not copied.
+// NewClient is a client.NewClientFunc for a manager with a Cache of this package. The client does not copy the objects
+// of an index lookup.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	return index.NewClient(config, options)
 }

@@ -38,10 +38,10 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// Names are the controllers in the order of the data flow, as --controllers takes them.
+// Names are the names of the controllers in the order of the data flow, for the flag --controllers.
 var Names = []string{GitOpsCluster, Decisions, Placement, Propagation, Dependencies, Status, Aggregation, ResourceTree}
 
-// The names of the controllers.
+// Names of the controllers.
 const (
 	GitOpsCluster = "gitopscluster"
 	Decisions     = "decisions"
@@ -53,68 +53,69 @@ const (
 	ResourceTree  = "resourcetree"
 )
 
-// Options say which controllers run, and how.
+// Options select and configure the controllers.
 type Options struct {
 	// Enabled are the names of the controllers to run.
 	Enabled []string
 
-	// Concurrency is how many objects each controller processes at a time.
+	// Concurrency is the number of objects that each controller processes in parallel.
 	Concurrency int
 
-	// Authorization says who may send what where.
+	// Authorization decides who may send Applications to which clusters and namespaces.
 	Authorization Authorization
 
-	// Sources are the sources of facts to use beside the works' feedback; nil stands for DefaultSources.
+	// Sources are the enabled sources of facts, in addition to the feedback of the works. nil: DefaultSources.
 	Sources []string
 
-	// Search says how ACM Search is asked, where Sources has it.
+	// Search configures the queries to ACM Search. Search has no effect unless Sources contains SourceSearch.
 	Search SearchOptions
 
-	// AppNamespaces are the namespaces on clusters, by the cluster's name, of Applications that name none themselves. Cache must
-	// have been given the same.
+	// AppNamespaces are the default namespaces of Applications on the clusters, by the name of the cluster. They apply
+	// to Applications without a namespace of their own choice. Cache must get the same value.
 	AppNamespaces home.Namespaces
 
-	// Move says how Applications change clusters.
+	// Move configures how Applications move between clusters.
 	Move delivery.MoveOptions
 
-	// Adopt says what becomes of an Application that is on its cluster already; empty stands for apis.AdoptMatching.
+	// Adopt decides what happens to an Application that exists on its cluster already. Empty: apis.AdoptMatching.
 	Adopt string
 
-	// AfterRestore is one of delivery.AfterRestoreModes; empty: the first.
+	// AfterRestore is a value of delivery.AfterRestoreModes. Empty: the first value.
 	AfterRestore string
 
-	// LossWindow is how long to look, after a start, whether so many Applications are missing that the hub has lost them; 0
-	// stands for that of propagation.Reconciler.
+	// LossWindow is the time after a start in which Towline checks whether the hub has lost its Applications, judging
+	// by the number of missing Applications. 0: the default of propagation.Reconciler.
 	LossWindow time.Duration
 
-	// CRDInterval is how often to look whether a CRD has been installed that a controller waits for; 0 stands for 5 s.
+	// CRDInterval is the interval of the check whether an awaited CRD is installed. 0: 5 s.
 	CRDInterval time.Duration
 
-	// Dependencies say what travels beside the Applications.
+	// Dependencies configure the objects that accompany the Applications to the clusters.
 	Dependencies dependency.Options
 
-	// ClusterClaims are the names of the ClusterClaims that go to Argo CD's cluster Secrets as labels.
+	// ClusterClaims are the names of the ClusterClaims that become labels of the cluster Secrets of Argo CD.
 	ClusterClaims []string
 
-	// ClusterGrace is how long a Placement must have passed over a cluster before its Secret goes; 0 stands for
+	// ClusterGrace is how long a Placement must have left out a cluster before Towline deletes the cluster's Secret. 0:
 	// clusterimport.DefaultGrace.
 	ClusterGrace time.Duration
 
-	// TakeOverGitOpsClusters says that the older controller of GitOpsClusters has stopped for good.
+	// TakeOverGitOpsClusters confirms that the older controller of GitOpsClusters has stopped for good.
 	TakeOverGitOpsClusters bool
 
-	// AppInfo serves Argo CD's metric argocd_app_info for Applications for pull.
+	// AppInfo enables Argo CD's metric argocd_app_info for Applications with the pull label.
 	AppInfo bool
 
-	// LiveResources lets argocd-server reach what Applications consist of where it has a way to their cluster that cannot end at the
-	// hub; see tree.Path.
+	// LiveResources gives argocd-server access to the live resources of Applications. The precondition is a connection
+	// to the cluster that cannot end at the hub; see tree.Path.
 	LiveResources bool
 
-	// Redis is Argo CD's; without its HostPort it is found by the objects of Argo CD's namespace.
+	// Redis is the address of Argo CD's Redis. Without HostPort, Towline discovers Redis from the objects in the
+	// namespace of Argo CD.
 	Redis argocache.Address
 }
 
-// Add registers the enabled controllers, and the indexes that they share, with a manager.
+// Add registers the enabled controllers and their shared indexes with a manager.
 func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
@@ -189,7 +190,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// addAppInfo adds the metric of the Applications, which every replica serves from its cache.
+// addAppInfo adds the metric of the Applications. Every replica serves the metric from its cache.
 func addAppInfo(mgr ctrl.Manager) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
 		return err
@@ -200,14 +201,15 @@ func addAppInfo(mgr ctrl.Manager) error {
 	return nil
 }
 
-// placements is the controller of Applications that follow a Placement; a hub may get Placements later.
+// placements sets up the controller for Applications with a Placement. The hub may install the Placement API later.
 func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
 	}
 }
 
-// reports is the controller of reports, on a hub that has their CRD or gets the CRD, from Towline or from others.
+// reports sets up the controller of reports. The CRD of reports may come from Towline or from another installation,
+// also later.
 func reports(o Options, r *aggregation.Reconciler) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		if err := aggregation.BringCRD(mgr); err != nil {
@@ -219,7 +221,7 @@ func reports(o Options, r *aggregation.Reconciler) func(ctrl.Manager, int) error
 	}
 }
 
-// resourceTree is the controller of what argocd-server is shown.
+// resourceTree sets up the controller that writes the resource trees for argocd-server.
 func (o Options) resourceTree(ctx context.Context, known *resourcesync.Inventory, checker *grants.Checker) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
@@ -241,7 +243,8 @@ func (o Options) resourceTree(ctx context.Context, known *resourcesync.Inventory
 	}
 }
 
-// trees has the agents' reports held with their trees, where they are among the sources; nil otherwise.
+// trees makes the source of ApplicationReports keep the resource trees, and returns this source. The result is nil if
+// the agents' reports are not among the sources.
 func trees(known []resourcesync.Source) resourcetree.Reports {
 	for _, s := range known {
 		if agent, ok := s.(*resourcesync.Agent); ok {
@@ -252,7 +255,8 @@ func trees(known []resourcesync.Source) resourcetree.Reports {
 	return nil
 }
 
-// dependencies is the controller of what travels beside Applications, without what it shares with others.
+// dependencies creates the controller of the Applications' dependencies. The caller adds the fields shared with other
+// controllers.
 func (o Options) dependencies(mgr ctrl.Manager) *dependencies.Reconciler {
 	return &dependencies.Reconciler{
 		Client:   mgr.GetClient(),
@@ -262,7 +266,8 @@ func (o Options) dependencies(mgr ctrl.Manager) *dependencies.Reconciler {
 	}
 }
 
-// indexGrants registers the indexes by which rights are checked, where Applications are sent or argocd-server gets access to clusters.
+// indexGrants registers the indexes for the permission checks. Only propagation and the resource tree with
+// LiveResources need the indexes.
 func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *grants.Checker, decisions func() error) error {
 	accesses := o.LiveResources && slices.Contains(o.Enabled, ResourceTree)
 	if !accesses && !slices.Contains(o.Enabled, Propagation) {
@@ -274,13 +279,13 @@ func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *gran
 	return nil
 }
 
-// setDefaults fills in what follows from other options.
+// setDefaults derives the namespaces of Dependencies from the other options.
 func (o *Options) setDefaults() {
 	o.Dependencies.ArgoCDNamespace = cmp.Or(o.Dependencies.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
 	o.Dependencies.ClusterNamespace = cmp.Or(o.Dependencies.ClusterNamespace, o.Dependencies.ArgoCDNamespace)
 }
 
-// watchingSets sets up a controller that asks for ApplicationSets, on a hub that has them or gets them.
+// watchingSets sets up a controller, and its watch of ApplicationSets as soon as the hub serves ApplicationSets.
 func watchingSets(r interface {
 	SetupWithManager(mgr ctrl.Manager, concurrency int) error
 	WatchSets(mgr ctrl.Manager) error
@@ -293,7 +298,7 @@ func watchingSets(r interface {
 	}
 }
 
-// gitOpsCluster sets up the controller of GitOpsClusters on a hub that has what it works with.
+// gitOpsCluster sets up the controller of GitOpsClusters as soon as the hub serves all required kinds.
 func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		r := &gitopscluster.Reconciler{
@@ -308,7 +313,7 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 	}
 }
 
-// decisionsOf sets up the controller of decisions on a hub that has what it works with.
+// decisionsOf sets up the controller of PlacementDecisions as soon as the hub serves all required kinds.
 func decisionsOf(o Options) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		r := &decisions.Reconciler{

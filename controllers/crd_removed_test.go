@@ -16,7 +16,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// removeReportsCRD deletes the CRD of reports, as a product does that brought it, and returns the UID that it had.
+// removeReportsCRD deletes the CRD of reports, as the product that installed the CRD would, and returns the UID of the
+// deleted CRD.
 func removeReportsCRD(t *testing.T) types.UID {
 	t.Helper()
 	unshared(t)
@@ -31,7 +32,7 @@ func removeReportsCRD(t *testing.T) types.UID {
 	return crd.UID
 }
 
-// reportsCRD is the CRD of reports; nil where the hub has none.
+// reportsCRD returns the CRD of reports, or nil if the hub has none.
 func reportsCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "multiclusterapplicationsetreports." + apis.Group}}
@@ -45,7 +46,7 @@ func reportsCRD(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// expectReportsCRD waits until the hub serves another CRD of reports.
+// expectReportsCRD waits until the hub serves a new CRD of reports.
 func expectReportsCRD(t *testing.T, before types.UID) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
@@ -54,7 +55,8 @@ func expectReportsCRD(t *testing.T, before types.UID) {
 	}, soon, tick).Should(BeTrue(), "nobody brings the CRD")
 }
 
-// TestAggregationWhoseCRDIsRemoved: Towline brings its own CRD of reports, and writes all reports anew. Applications are delivered meanwhile.
+// TestAggregationWhoseCRDIsRemoved: Towline creates its own CRD of reports, and writes all reports again. Towline
+// delivers Applications meanwhile.
 func TestAggregationWhoseCRDIsRemoved(t *testing.T) {
 	unshared(t)
 	start(t)
@@ -76,7 +78,7 @@ func TestAggregationWhoseCRDIsRemoved(t *testing.T) {
 	set.expect(t, healths("Degraded"))
 }
 
-// TestHubWithoutTheCRDOfReports: Towline starts, delivers, brings the CRD and begins with reports.
+// TestHubWithoutTheCRDOfReports: Towline starts, delivers, creates the CRD and begins with reports.
 func TestHubWithoutTheCRDOfReports(t *testing.T) {
 	before := removeReportsCRD(t)
 	startWith(t, func(meta.RESTMapper) meta.RESTMapper {

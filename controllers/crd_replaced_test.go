@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// replacingCRD gives what has the hub serve a kind of Towline's by the CRD that other products bring, or by Towline's, until the test
-// ends. prunes tells by which the hub does.
+// replacingCRD returns a function that installs either the published CRD of other products or Towline's own CRD for a
+// kind, until the test ends. prunes reports whether the hub serves the published CRD.
 func replacingCRD(t *testing.T, plural string, prunes func() bool) (serve func(published bool)) {
 	t.Helper()
 	unshared(t)
@@ -54,8 +54,9 @@ func replacingCRD(t *testing.T, plural string, prunes func() bool) (serve func(p
 	}
 }
 
-// TestAggregationWhoseCRDIsReplaced: with nothing else that changes, reports say what the CRD keeps, whichever comes over the other.
-// Each that was cut is written once, none that is being cut, and what is missing is said once.
+// TestAggregationWhoseCRDIsReplaced: without any further change, reports contain all the fields that the CRD keeps, in
+// either order of the two CRDs. Towline writes each cut report once, and writes no report before its cut. A single
+// event names the missing fields.
 func TestAggregationWhoseCRDIsReplaced(t *testing.T) {
 	probe := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace(t, unique("probe")), Name: "probe"}}
 	probe.Status.Conditions = []metav1.Condition{{
@@ -104,7 +105,7 @@ func TestAggregationWhoseCRDIsReplaced(t *testing.T) {
 				t.Errorf("a report that is cut is written: %q", made)
 			}
 		}
-		for j, set := range sets { // from now on the hub's etcd has no more either
+		for j, set := range sets { // from now on the hub's etcd has only the cut reports
 			health := []string{"Degraded", "Healthy"}[i]
 			report(t, apps[j], feedbackOf(apps[j]).String("healthStatus", health).String("syncStatus", "Synced"))
 			set.expect(t, healths(health))

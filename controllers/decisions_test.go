@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// setFollowing makes an ApplicationSet with a generator that follows the Placement of that name.
+// setFollowing creates an ApplicationSet with a generator for the Placement.
 func setFollowing(t *testing.T, ns, placement string) *unstructured.Unstructured {
 	t.Helper()
 	set := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"generators": []any{map[string]any{
@@ -32,7 +32,7 @@ func setFollowing(t *testing.T, ns, placement string) *unstructured.Unstructured
 	return set
 }
 
-// looks plays Argo CD: it takes the request off, and tells whether there was one.
+// looks removes the refresh request in the role of Argo CD, and returns whether a request was present.
 func looks(t *testing.T, set *unstructured.Unstructured) func() bool {
 	return func() bool {
 		now := get(t, set.DeepCopy())
@@ -47,8 +47,8 @@ func looks(t *testing.T, set *unstructured.Unstructured) func() bool {
 	}
 }
 
-// TestApplicationSetsFollowDecisionsAtOnce: those that follow the Placement, once for a burst and once more, and only when other
-// clusters are named than before.
+// TestApplicationSetsFollowDecisionsAtOnce: only the ApplicationSets of the Placement get a refresh request: one for a
+// burst and one more afterwards, and only if the set of clusters has changed.
 func TestApplicationSetsFollowDecisionsAtOnce(t *testing.T) {
 	ns, elsewhere := namespace(t, unique("argo")), namespace(t, unique("argo"))
 	a, b := cluster(t), cluster(t)
@@ -78,17 +78,17 @@ func TestApplicationSetsFollowDecisionsAtOnce(t *testing.T) {
 		t.Errorf("asked %d times for one burst of %s", n, took)
 	}
 	if took >= 500*time.Millisecond {
-		return // a slow machine has made two bursts of it
+		return // a slow machine has split the burst in two
 	}
-	count(t, ns, 2) // the Placement's status alone
+	count(t, ns, 2) // changes only the Placement's status
 	w.Consistently(looks(t, follows), 1500*time.Millisecond, tick).Should(BeFalse())
 	for _, set := range []*unstructured.Unstructured{other, far} {
 		w.Expect(get(t, set.DeepCopy()).GetResourceVersion()).To(Equal(set.GetResourceVersion()))
 	}
 }
 
-// TestAnOutageHurriesNobody: where a Placement only loses clusters, and one of them does not respond, ApplicationSets look when they
-// would look anyway. A cluster that takes its place is told of at once.
+// TestAnOutageHurriesNobody: if a Placement only loses clusters, among them an unresponsive cluster, ApplicationSets
+// get no refresh request. A replacement cluster leads to a request at once.
 func TestAnOutageHurriesNobody(t *testing.T) {
 	ns := namespace(t, unique("argo"))
 	a, b, c := cluster(t), cluster(t), cluster(t)
@@ -107,7 +107,7 @@ func TestAnOutageHurriesNobody(t *testing.T) {
 	w.Eventually(looks(t, follows), soon, tick).Should(BeTrue(), "one that responds is chosen no more")
 }
 
-// TestWhatTowlinesTokenMayDoToAnApplicationSet: ask it to look again.
+// TestWhatTowlinesTokenMayDoToAnApplicationSet: Towline may only request a refresh.
 func TestWhatTowlinesTokenMayDoToAnApplicationSet(t *testing.T) {
 	applyPolicy(t, "applicationsets.yaml")
 	set := setFollowing(t, namespace(t, unique("argo")), "all")

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// expectSame fails if a dependency's work has been changed, or is going.
+// expectSame fails if the work of a dependency was changed or deleted.
 func expectSame(t *testing.T, before *workv1.ManifestWork) {
 	t.Helper()
 	settledBeside(t)
@@ -27,8 +27,8 @@ func expectSame(t *testing.T, before *workv1.ManifestWork) {
 	}
 }
 
-// TestObjectsThatAreMissingStay on the cluster, as they were: what runs there uses them. Whoever does not need them any more
-// takes them off the list.
+// TestObjectsThatAreMissingStay: if a listed object is missing on the hub, the object stays unchanged on the cluster,
+// because the workload uses the object. A user who no longer needs the object removes the object from the list.
 func TestObjectsThatAreMissingStay(t *testing.T) {
 	start(t)
 	config := func(app *argocd.Application) *corev1.ConfigMap {
@@ -54,7 +54,7 @@ func TestObjectsThatAreMissingStay(t *testing.T) {
 			}
 			expectSame(t, sent)
 
-			// What is there still follows.
+			// The existing object still follows its changes.
 			if both {
 				settings = config(app)
 				create(t, settings)
@@ -70,7 +70,8 @@ func TestObjectsThatAreMissingStay(t *testing.T) {
 	}
 }
 
-// TestACredentialThatIsMissing for less than a minute stays on the cluster as it was. Its owner's word counts at once.
+// TestACredentialThatIsMissing: if the Secret is missing on the hub for less than a minute, the credential stays
+// unchanged on the cluster. A removal by the Secret's owner has effect at once.
 func TestACredentialThatIsMissing(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Dependencies.Grace = 0 })
 	c := cluster(t)
@@ -88,7 +89,8 @@ func TestACredentialThatIsMissing(t *testing.T) {
 	expectNoDependency(t, key)
 }
 
-// TestDependenciesOfAClusterThatIsMissing stay where they are: what its ManagedCluster says of it is missing too.
+// TestDependenciesOfAClusterThatIsMissing: without the ManagedCluster, its settings are missing too, so the
+// dependencies stay in their namespace.
 func TestDependenciesOfAClusterThatIsMissing(t *testing.T) {
 	start(t)
 	c := cluster(t, func(c *clusterv1.ManagedCluster) {

@@ -22,13 +22,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// theHub makes a ManagedCluster that is the hub itself.
+// theHub creates a ManagedCluster for the hub itself.
 func theHub(t *testing.T) *clusterv1.ManagedCluster {
 	t.Helper()
 	return cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
 }
 
-// TestHubsOwnArgoCD: on the hub as a managed cluster, nothing is laid over what it was made from.
+// TestHubsOwnArgoCD: on the hub as a managed cluster, dependencies do not overwrite their own originals.
 func TestHubsOwnArgoCD(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Dependencies.ClusterNamespace = argocdNamespace })
 	c := theHub(t)
@@ -45,7 +45,7 @@ func TestHubsOwnArgoCD(t *testing.T) {
 	expectDependency(t, dependency.CredentialKey(c.Name, s.Name), carries(`"namespace":"second-argocd"`))
 }
 
-// TestObjectsThatAreOnTheHubAlready: the end of their work would take the originals away.
+// TestObjectsThatAreOnTheHubAlready: the deletion of a work would delete the originals, so Towline does not send them.
 func TestObjectsThatAreOnTheHubAlready(t *testing.T) {
 	start(t)
 	app := application(t, theHub(t)).Annotation(apis.AnnotationWith, "secret/db").Annotation(apis.AnnotationAppNamespace, "elsewhere").Obj()
@@ -63,11 +63,11 @@ func TestObjectsThatAreOnTheHubAlready(t *testing.T) {
 	expectTrouble(t, app, "")
 	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = into(app.Namespace) })
 	expectTrouble(t, app, "is the hub itself")
-	expectNoDependency(t, key) // what was sent elsewhere is no original, and goes
+	expectNoDependency(t, key) // the copies in the other namespace are not originals, and are deleted
 }
 
-// TestOriginalsOfAHubKnownLate: a cluster was found to be the hub after the originals had been sent over themselves. They
-// stay, whatever becomes of the work.
+// TestOriginalsOfAHubKnownLate: a cluster turned out to be the hub after Towline had sent the originals over
+// themselves. The originals stay, even if the work changes or ends.
 func TestOriginalsOfAHubKnownLate(t *testing.T) {
 	start(t)
 	for title, do := range map[string]func(t *testing.T, app *argocd.Application){
@@ -111,7 +111,8 @@ func TestOriginalsOfAHubKnownLate(t *testing.T) {
 	}
 }
 
-// TestPausedDependencies: nothing is written for what is paused, and what was held up comes after.
+// TestPausedDependencies: Towline writes nothing for a paused Application, ApplicationSet or cluster. The pending
+// changes follow after the pause.
 func TestPausedDependencies(t *testing.T) {
 	start(t)
 	set := pausable(t)
@@ -151,7 +152,7 @@ func TestPausedDependencies(t *testing.T) {
 	}
 }
 
-// TestExecutorOfObjects: what an Application names takes the same account's rights as it does itself.
+// TestExecutorOfObjects: the work of an Application's objects has the same executor as the work of the Application.
 func TestExecutorOfObjects(t *testing.T) {
 	start(t, func(o *controllers.Options) {
 		o.Authorization.Executor = types.NamespacedName{Namespace: "towline", Name: "deployer"}
@@ -174,8 +175,8 @@ func TestExecutorOfObjects(t *testing.T) {
 	}
 }
 
-// TestObjectsDoNotPassTheServiceAccounts of an AppProject: the work agent would apply them with its own rights. They travel as soon as an
-// executor limits that.
+// TestObjectsDoNotPassTheServiceAccounts: without an executor, the work agent would apply the objects with its own
+// rights, past the ServiceAccounts of the AppProject. The objects are sent as soon as an executor limits the rights.
 func TestObjectsDoNotPassTheServiceAccounts(t *testing.T) {
 	start(t)
 	p := appProject(t, func(p *argocd.AppProject) {
@@ -197,7 +198,7 @@ func TestObjectsDoNotPassTheServiceAccounts(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionDependencyError)
 }
 
-// notesOn are the texts of the events about an object.
+// notesOn returns the texts of the events about an object.
 func notesOn(t *testing.T, obj client.Object) []string {
 	t.Helper()
 	list := &eventsv1.EventList{}
@@ -218,7 +219,7 @@ func expectNote(t *testing.T, obj client.Object, says string) {
 	NewWithT(t).Eventually(func() []string { return notesOn(t, obj) }, soon, tick).Should(ContainElement(ContainSubstring(says)))
 }
 
-// TestEventsWhereTheOwnerLooks: what is wrong with an AppProject or a Secret is said there as well.
+// TestEventsWhereTheOwnerLooks: an AppProject or a Secret with a problem gets an event too.
 func TestEventsWhereTheOwnerLooks(t *testing.T) {
 	start(t)
 	p, c := appProject(t), cluster(t)
@@ -239,7 +240,8 @@ func TestEventsWhereTheOwnerLooks(t *testing.T) {
 	}
 }
 
-// TestTooLargeToTravel: it is said, what was sent stays, and a smaller one goes.
+// TestTooLargeToTravel: an oversized dependency causes a condition. The earlier version stays on the cluster, and a
+// smaller version is sent.
 func TestTooLargeToTravel(t *testing.T) {
 	start(t)
 	p, c := appProject(t), cluster(t)
@@ -273,7 +275,7 @@ func TestTooLargeToTravel(t *testing.T) {
 	expectTrouble(t, app, "")
 }
 
-// failing is how many Applications the metric counts for a reason.
+// failing returns the metric's number of Applications for a reason.
 func failing(t *testing.T, reason string) float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -293,7 +295,8 @@ func failing(t *testing.T, reason string) float64 {
 	return 0
 }
 
-// TestFailingDependenciesAreCounted: as long as the Application is there and Towline's.
+// TestFailingDependenciesAreCounted: the metric counts an Application only while the Application exists with the pull
+// label.
 func TestFailingDependenciesAreCounted(t *testing.T) {
 	start(t)
 	p := appProject(t, func(p *argocd.AppProject) {

@@ -14,7 +14,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// broughtBy makes an Application of a project, and the work by which an older controller brought both, applied.
+// broughtBy creates an Application, and the applied work of an older controller with the Application and its
+// AppProject.
 func broughtBy(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	create(t, app)
@@ -31,8 +32,8 @@ func broughtBy(t *testing.T, app *argocd.Application) {
 	}
 }
 
-// TestProjectThatAnOlderControllerSent: the hub's AppProject takes the place of the one that an older controller has sent to the
-// cluster, and whoever has changed that since. What it did not send is not overwritten.
+// TestProjectThatAnOlderControllerSent: the hub's AppProject replaces the AppProject of an older controller on the
+// cluster, including later changes by any manager. An AppProject from elsewhere is not overwritten.
 func TestProjectThatAnOlderControllerSent(t *testing.T) {
 	forced := func(want bool) func(Gomega, *workv1.ManifestWork) {
 		return func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.Forced(w)).To(Equal(want)) }

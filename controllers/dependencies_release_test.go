@@ -18,23 +18,23 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// stays tells whether what a work carries outlives it on the cluster.
+// stays checks that the objects of a work stay on the cluster after the deletion of the work.
 func stays(g Gomega, w *workv1.ManifestWork) {
 	g.Expect(w.Spec.DeleteOption).To(HaveValue(HaveField("PropagationPolicy", workv1.DeletePropagationPolicyTypeOrphan)))
 }
 
 func goes(g Gomega, w *workv1.ManifestWork) { g.Expect(w.Spec.DeleteOption).To(BeNil()) }
 
-// answerLeft says that the agent has applied that a dependency is left to an Application, once it is: an answer to what it
-// said before would be none to that.
+// answerLeft waits until the dependency's work names the Application that keeps the dependency, and then confirms the
+// apply. An earlier answer would not count for the new generation.
 func answerLeft(t *testing.T, key types.NamespacedName) {
 	t.Helper()
 	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).NotTo(BeEmpty()) })
 	answer(t, key, metav1.ConditionTrue, "")
 }
 
-// beside makes an Application of a project with a credential and a Secret beside it, and returns the works of all three.
-// Its cluster has it, and has said so.
+// beside creates an Application with an AppProject, a credential and a Secret, and returns the works of these three
+// dependencies. The cluster has confirmed the Application.
 func beside(t *testing.T) (app *argocd.Application, dependencies []types.NamespacedName) {
 	t.Helper()
 	app, dependencies = sentBeside(t)
@@ -43,7 +43,7 @@ func beside(t *testing.T) (app *argocd.Application, dependencies []types.Namespa
 	return app, dependencies
 }
 
-// sentBeside does the same, and nobody answers.
+// sentBeside creates the same objects as beside, without a confirmation of the cluster.
 func sentBeside(t *testing.T) (app *argocd.Application, dependencies []types.NamespacedName) {
 	t.Helper()
 	p, c := appProject(t), cluster(t)
@@ -60,8 +60,8 @@ func sentBeside(t *testing.T) (app *argocd.Application, dependencies []types.Nam
 	return app, dependencies
 }
 
-// TestReleaseLeavesDependencies: what the Application uses stays on its cluster with it, whichever way it is released. Its own work
-// goes last, so that it is known until then what it uses.
+// TestReleaseLeavesDependencies: the dependencies stay on the cluster with the released Application, for every kind of
+// release. The Application's own work is deleted last, because it tells the dependencies until then.
 func TestReleaseLeavesDependencies(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
@@ -90,8 +90,8 @@ func TestReleaseLeavesDependencies(t *testing.T) {
 	}
 }
 
-// TestDependenciesOfAReleasedNeighbour: what an Application that was released shares with others outlives those too. It
-// is forgotten when the Application is managed again.
+// TestDependenciesOfAReleasedNeighbour: the shared dependencies of a released Application stay after the end of the
+// other Applications. Towline forgets the release when the Application is managed again.
 func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	start(t)
 	app, keys := beside(t)
@@ -115,7 +115,7 @@ func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
 	expectWork(t, app)
 	expectDependency(t, credential, goes)
-	for _, key := range keys { // what is said of the first time is not to be taken for the second
+	for _, key := range keys { // the confirmation of the first release must not count for the second release
 		expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).To(BeEmpty()) })
 	}
 	letGo()
@@ -126,7 +126,7 @@ func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	expectNoDependency(t, credential)
 }
 
-// TestWithdrawnCredentialGoes: its owner's word counts, also for an Application that was released.
+// TestWithdrawnCredentialGoes: a withdrawal by the Secret's owner has effect, also for a released Application.
 func TestWithdrawnCredentialGoes(t *testing.T) {
 	start(t)
 	app, keys := beside(t)
@@ -143,7 +143,7 @@ func TestWithdrawnCredentialGoes(t *testing.T) {
 	expectNoDependency(t, keys[1])
 }
 
-// TestReleaseOfWhatTheClusterRefused: the agent cannot apply it, and releases it all the same.
+// TestReleaseOfWhatTheClusterRefused: the agent cannot apply the dependency, and releases the dependency all the same.
 func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	start(t)
 	app, keys := beside(t)
@@ -163,8 +163,8 @@ func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	expectNoDependency(t, objects)
 }
 
-// TestTakingBackWhatTheClusterRefused: the agent never owned it, and does not come to because the Application is managed
-// again, whatever becomes of the work.
+// TestTakingBackWhatTheClusterRefused: the agent never owned the refused dependency, and does not become its owner when
+// the Application is managed again, also after a change or the end of the work.
 func TestTakingBackWhatTheClusterRefused(t *testing.T) {
 	start(t)
 	for title, tc := range map[string]struct {
@@ -196,7 +196,8 @@ func TestTakingBackWhatTheClusterRefused(t *testing.T) {
 	}
 }
 
-// TestDependenciesWhileARequestIsOnItsWay: the work does not tell then what the cluster uses.
+// TestDependenciesWhileARequestIsOnItsWay: during a requested operation, the Application's work does not tell the
+// dependencies in use on the cluster.
 func TestDependenciesWhileARequestIsOnItsWay(t *testing.T) {
 	start(t)
 	p, c := appProject(t), cluster(t)

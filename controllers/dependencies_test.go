@@ -30,29 +30,29 @@ import (
 )
 
 const (
-	// argocdNamespace is that of the hub's Argo CD.
+	// argocdNamespace is the namespace of the hub's Argo CD.
 	argocdNamespace = controllers.DefaultArgoCDNamespace
 
-	// clusterArgoCD is that of the clusters' Argo CDs.
+	// clusterArgoCD is the namespace of Argo CD on the clusters.
 	clusterArgoCD = "cluster-argocd"
 )
 
-// password is what must never be seen but in a Secret and in what carries it.
+// password may appear only in Secrets and in the works for Secrets.
 const password = "correct-horse-battery-staple"
 
-// specOf is an Application's spec of that project and repository. It deploys to namespace web.
+// specOf returns an Application's spec with the AppProject and the repository. The destination is the namespace web.
 func specOf(project, repo string) string {
 	return fmt.Sprintf(`{"project":%q,"source":{"repoURL":%q,"path":"."},"destination":{"server":%q,"namespace":"web"}}`,
 		project, repo, apis.InClusterServer)
 }
 
-// webApp starts an Application of a namespace of its own.
+// webApp returns a builder for an Application in its own namespace.
 func webApp(t *testing.T, c *clusterv1.ManagedCluster, project, repo string) *fixture.ApplicationBuilder {
 	t.Helper()
 	return fixture.Application(unique("web")).Namespace(namespace(t, unique("apps"))).Cluster(c.Name).Spec(specOf(project, repo))
 }
 
-// appProject makes an AppProject that permits everything, everywhere.
+// appProject creates an AppProject that permits all sources and destinations.
 func appProject(t *testing.T, edits ...func(*argocd.AppProject)) *argocd.AppProject {
 	t.Helper()
 	p := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: unique("project")}}
@@ -66,7 +66,7 @@ func appProject(t *testing.T, edits ...func(*argocd.AppProject)) *argocd.AppProj
 	return p
 }
 
-// repoSecret makes a Secret for a repository of its own, and returns the repository's address.
+// repoSecret creates a Secret for a new repository, and returns the address of the repository.
 func repoSecret(t *testing.T, edits ...func(*corev1.Secret)) (s *corev1.Secret, repo string) {
 	t.Helper()
 	repo = "https://" + unique("git") + ".example.com/apps.git"
@@ -83,13 +83,13 @@ func repoSecret(t *testing.T, edits ...func(*corev1.Secret)) (s *corev1.Secret, 
 	return s, repo
 }
 
-// dependencyWork is a dependency's work; nil while there is none.
+// dependencyWork returns the work of a dependency, or nil if no work exists.
 func dependencyWork(t *testing.T, key types.NamespacedName) *workv1.ManifestWork {
 	t.Helper()
 	return get(t, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
 }
 
-// expectDependency waits until a dependency's work is as it should be, and returns what it carries.
+// expectDependency waits until the check passes for the work of a dependency, and returns the work.
 func expectDependency(t *testing.T, key types.NamespacedName, as func(g Gomega, w *workv1.ManifestWork)) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -113,7 +113,7 @@ func carriedBy(w *workv1.ManifestWork) string {
 	return b.String()
 }
 
-// secretWith is what a work carries of a Secret with that value under the key "password".
+// secretWith returns the part of a work for a Secret with the value under the key "password".
 func secretWith(t *testing.T, value string) string {
 	t.Helper()
 	raw, err := json.Marshal(map[string][]byte{"password": []byte(value)})
@@ -128,7 +128,7 @@ func expectNoDependency(t *testing.T, key types.NamespacedName) {
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return dependencyWork(t, key) }, soon, tick).Should(BeNil())
 }
 
-// neverDependency holds that there is no such work, after the Applications have theirs.
+// neverDependency checks that the dependency has no work after the Applications have their works.
 func neverDependency(t *testing.T, key types.NamespacedName, after ...*argocd.Application) {
 	t.Helper()
 	for _, app := range after {
@@ -140,7 +140,7 @@ func neverDependency(t *testing.T, key types.NamespacedName, after ...*argocd.Ap
 	}
 }
 
-// answer says of a work, as its agent would, whether it has been applied.
+// answer sets the condition Applied of a work, as the agent would.
 func answer(t *testing.T, key types.NamespacedName, status metav1.ConditionStatus, message string) {
 	t.Helper()
 	w := dependencyWork(t, key)
@@ -210,7 +210,7 @@ func TestProjectsThatStayOnTheHub(t *testing.T) {
 	g.Expect(w).NotTo(BeNil(), "until the cluster knows that the project stays")
 	stays(g, w)
 	answer(t, dependency.ProjectKey(c.Name, kept.Name), metav1.ConditionTrue, "")
-	expectNoDependency(t, dependency.ProjectKey(c.Name, kept.Name)) // what is on the cluster stays as it is: its Applications run
+	expectNoDependency(t, dependency.ProjectKey(c.Name, kept.Name)) // the AppProject on the cluster stays unchanged, because its Applications run
 }
 
 func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
@@ -223,7 +223,7 @@ func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
 	key := dependency.ProjectKey(c.Name, p.Name)
 	expectDependency(t, key, carries("sourceNamespaces"))
 	expectWork(t, one)
-	hold(t, workOf(t, two)) // the cluster is still at removing the second
+	hold(t, workOf(t, two)) // the cluster has not finished the removal of the second Application
 	remove(t, one)
 	remove(t, two)
 	expectNoWork(t, one)
@@ -243,7 +243,7 @@ func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
 	expectNoDependency(t, key)
 }
 
-// hold keeps a work, as its agent does, when it is deleted; release lets it go.
+// hold keeps a deleted work with a finalizer, as the agent does; release removes the finalizer.
 func hold(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{"test.towline.io/agent"} })
@@ -334,8 +334,8 @@ func TestLongestPrefixOfCredentials(t *testing.T) {
 	expectNoDependency(t, dependency.CredentialKey(c.Name, team.Name))
 }
 
-// TestForgedUseOfARepository: a cluster that rewrites its works cannot make the hub send it a credential, nor the
-// rotated one of a credential that it has.
+// TestForgedUseOfARepository: a cluster that rewrites its works gets no new credential from the hub, and no rotated
+// value of an earlier credential.
 func TestForgedUseOfARepository(t *testing.T) {
 	start(t)
 	s, repo := repoSecret(t)
@@ -348,7 +348,7 @@ func TestForgedUseOfARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A work of a name that no Application of the hub must have, so that nothing repairs it.
+	// No Application on the hub has this work name, so Towline does not repair the work.
 	fake := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name, Name: "forged-12345", Labels: w.Labels, Annotations: w.Annotations}}
 	fake.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}
 	create(t, fake)
@@ -367,8 +367,8 @@ func TestForgedUseOfARepository(t *testing.T) {
 	}
 }
 
-// TestForbiddenApplicationPullsNothing: by naming a repository that its project does not permit, an Application gets
-// its credential neither at once nor by a change of one that was sent.
+// TestForbiddenApplicationPullsNothing: an Application that names a forbidden repository does not get the credential of
+// the repository. The same holds for a change of a delivered Application.
 func TestForbiddenApplicationPullsNothing(t *testing.T) {
 	start(t)
 	s, repo := repoSecret(t)
@@ -388,7 +388,7 @@ func TestForbiddenApplicationPullsNothing(t *testing.T) {
 	}
 	neverDependency(t, dependency.CredentialKey(c.Name, s.Name))
 
-	// What the project permits no more, it does not permit on the cluster either.
+	// A repository that the AppProject no longer permits is not permitted on the cluster either.
 	edit(t, p, func(p *argocd.AppProject) {
 		p.Spec.Raw, p.Spec.SourceRepos = nil, []string{"https://narrow.example.com/*"}
 	})
@@ -397,8 +397,8 @@ func TestForbiddenApplicationPullsNothing(t *testing.T) {
 	expectDependency(t, dependency.CredentialKey(c.Name, s.Name), carries(secretWith(t, password)))
 }
 
-// TestDependenciesBesideAForbiddenOperation: the operation alone is held back. What its repository takes does not travel, and
-// all else does.
+// TestDependenciesBesideAForbiddenOperation: Towline holds back only the operation and the dependencies of its
+// repository. All other dependencies are sent.
 func TestDependenciesBesideAForbiddenOperation(t *testing.T) {
 	start(t)
 	mine, repo := repoSecret(t)
@@ -421,7 +421,7 @@ func TestDependenciesBesideAForbiddenOperation(t *testing.T) {
 	expectDependency(t, credential, carries(secretWith(t, "rotated")))
 	edit(t, p, func(p *argocd.AppProject) { p.Annotations = map[string]string{"note": "x"} })
 	expectDependency(t, dependency.ProjectKey(c.Name, p.Name), carries(`"note":"x"`))
-	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" }) // all that it may need is looked at
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" }) // leads to a new check of all dependencies
 	neverDependency(t, none, app)
 
 	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw, p.Spec.SourceRepos = nil, []string{repo, forbidden} })
@@ -449,7 +449,7 @@ func TestDependencyIsRepaired(t *testing.T) {
 	expectDependency(t, key, func(g Gomega, now *workv1.ManifestWork) { g.Expect(now.UID).NotTo(Equal(w.UID)) })
 }
 
-// objectsApp makes an Application in a namespace of its own that names what the annotation says.
+// objectsApp creates an Application in its own namespace, with the given list of objects in the annotation.
 func objectsApp(t *testing.T, c *clusterv1.ManagedCluster, with string) *argocd.Application {
 	t.Helper()
 	app := application(t, c).Annotation(apis.AnnotationWith, with).Obj()
@@ -468,7 +468,7 @@ func secretIn(t *testing.T, namespace, name string, may bool) *corev1.Secret {
 	return s
 }
 
-// expectTrouble waits until the Application's DependencyError says that; empty: until there is none.
+// expectTrouble waits until the Application's DependencyError contains the text. Empty: until the condition is absent.
 func expectTrouble(t *testing.T, app *argocd.Application, says string) {
 	t.Helper()
 	NewWithT(t).Eventually(func(g Gomega) {
@@ -514,8 +514,8 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	expectNoDependency(t, key)
 }
 
-// TestObjectsWithTargets land under another name, and in another namespace that the AppProject permits. Two Applications of a
-// namespace cannot overwrite each other's.
+// TestObjectsWithTargets: objects get a different name on the cluster, or a different namespace permitted by the
+// AppProject. Two Applications of a namespace cannot overwrite each other's objects.
 func TestObjectsWithTargets(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -647,7 +647,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	expectDependency(t, key, carries(secretWith(t, password)))
 	expectDependency(t, dependency.ProjectKey(c.Name, p.Name), carries("sourceRepos"))
 	expectWork(t, gone)
-	settledBeside(t) // what is still to be written would be by the next one
+	settledBeside(t) // the next Towline would otherwise do the pending writes
 	towline.stop()
 	towline = start(t)
 	of := slices.DeleteFunc(towline.made(t), func(made string) bool { return !strings.Contains(made, c.Name) })
@@ -658,8 +658,8 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	expectNoDependency(t, key)
 }
 
-// TestSecretsAreKnownFromTheStart: what is told of first asks for the Secrets of the hub's Argo CD, when the watch of
-// them may not have begun.
+// TestSecretsAreKnownFromTheStart: the first reconcile reads the Secrets of the hub's Argo CD, possibly before the
+// watch of the Secrets has begun.
 func TestSecretsAreKnownFromTheStart(t *testing.T) {
 	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
@@ -674,7 +674,7 @@ func TestSecretsAreKnownFromTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup
-	done.Go(func() { // the cache, as the manager starts it, and no controller
+	done.Go(func() { // starts the cache as the manager does, without controllers
 		if err := mgr.GetCache().Start(t.Context()); err != nil {
 			t.Errorf("cache: %v", err)
 		}

@@ -20,8 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// hubTrusts sets entries of a ConfigMap of the hub's Argo CD, and takes them off after the test. Each set is known by the test's name for
-// it; the next call with that name replaces it.
+// hubTrusts sets entries of a ConfigMap of the hub's Argo CD, and removes the entries after the test. set is the test's
+// name for a group of entries; a further call with the same name replaces the group.
 func hubTrusts(t *testing.T, configMap, set string, entries map[string]string) {
 	t.Helper()
 	apply := func(entries map[string]string) error {
@@ -43,7 +43,7 @@ func hubTrusts(t *testing.T, configMap, set string, entries map[string]string) {
 	}
 }
 
-// clusterTrusts makes a cluster with an Argo CD of its own, whose administrator has made a ConfigMap with those entries.
+// clusterTrusts creates a cluster with its own Argo CD, and a ConfigMap of its administrator with the entries.
 func clusterTrusts(t *testing.T, configMap string, entries map[string]string) (*clusterv1.ManagedCluster, *corev1.ConfigMap) {
 	t.Helper()
 	there := &corev1.ConfigMap{Data: entries}
@@ -54,7 +54,7 @@ func clusterTrusts(t *testing.T, configMap string, entries map[string]string) (*
 	}), there
 }
 
-// agentApplies applies what a work carries of ConfigMaps, as the work agent does, and gives the agent's answer.
+// agentApplies applies the ConfigMaps of a work, as the work agent does, and returns the agent's error.
 func agentApplies(t *testing.T, key types.NamespacedName) error {
 	t.Helper()
 	w := dependencyWork(t, key)
@@ -80,8 +80,8 @@ func agentApplies(t *testing.T, key types.NamespacedName) error {
 	return nil
 }
 
-// TestCertificateFollowsItsServer: clusters get the certificate authorities of the servers that their Applications read from, and no
-// others. The cluster's own entries stay, and the ConfigMap stays when the entry goes.
+// TestCertificateFollowsItsServer: a cluster gets only the certificate authorities of its Applications' servers. The
+// cluster's own entries stay, and the ConfigMap stays after the removal of the entry.
 func TestCertificateFollowsItsServer(t *testing.T) {
 	start(t)
 	server, other := unique("git")+".example.com", unique("git")+".example.com"
@@ -113,7 +113,8 @@ func TestCertificateFollowsItsServer(t *testing.T) {
 	g.Expect(get(t, there).Data).To(Equal(map[string]string{"git.local": "local"}))
 }
 
-// TestCertificateOfTheCluster: the cluster keeps its own entry for a server, and the Application names the ConfigMap and the entry.
+// TestCertificateOfTheCluster: the cluster keeps its own entry for a server, and the Application names the ConfigMap
+// and the entry.
 func TestCertificateOfTheCluster(t *testing.T) {
 	start(t)
 	server := unique("git") + ".example.com"
@@ -128,7 +129,7 @@ func TestCertificateOfTheCluster(t *testing.T) {
 	expectTrouble(t, app, "keeps its own entry in ConfigMap argocd-tls-certs-cm")
 	expectTrouble(t, app, ".data."+server)
 
-	hubTrusts(t, dependency.CertificatesConfigMap, server, map[string]string{}) // the owner takes the entry back
+	hubTrusts(t, dependency.CertificatesConfigMap, server, map[string]string{}) // the owner withdraws the entry
 	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(carriedBy(w)).NotTo(ContainSubstring("authority")) })
 	g.Expect(agentApplies(t, key)).To(Succeed())
 	expectNoDependency(t, key)
@@ -136,8 +137,8 @@ func TestCertificateOfTheCluster(t *testing.T) {
 	expectTrouble(t, app, "")
 }
 
-// TestKeysTravelWithTheirProject: clusters get the public keys that their AppProjects name. A key that the hub lacks is named on the
-// Applications. The keys go when the AppProject names them no longer.
+// TestKeysTravelWithTheirProject: clusters get the public keys of their AppProjects. The Applications name a key that
+// the hub lacks. Towline removes the keys that the AppProject no longer names.
 func TestKeysTravelWithTheirProject(t *testing.T) {
 	start(t)
 	id := func() string { return strings.ToUpper(fmt.Sprintf("%016x", []byte(unique("")))[:16]) }

@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestDestination: an Application arrives with the destination in its annotation, and the delivered AppProject permits that
-// destination as long as an Application has it.
+// TestDestination: an Application arrives with the destination from its annotation. The delivered AppProject permits
+// the destination as long as an Application has the destination.
 func TestDestination(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -42,7 +42,8 @@ func TestDestination(t *testing.T) {
 	expectDependency(t, key, carries(`"destinations":[`+itself+`]`))
 }
 
-// TestTakeoverKeepsTheDestination: a work of an older controller with another destination stays as it is, until somebody decides.
+// TestTakeoverKeepsTheDestination: a work of an older controller with a different destination stays unchanged until a
+// user decides.
 func TestTakeoverKeepsTheDestination(t *testing.T) {
 	start(t)
 	c := cluster(t)

@@ -19,10 +19,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// madeBy are the objects that a test has made, by test. They go together when it ends.
+// madeBy holds the objects that each test has created. All objects of a test are deleted together at its end.
 var madeBy sync.Map
 
-// discardLater takes an object away when the test ends.
+// discardLater deletes an object at the end of the test.
 func discardLater(t *testing.T, obj client.Object) {
 	t.Helper()
 	objects, others := madeBy.LoadOrStore(t, &[]client.Object{})
@@ -37,9 +37,9 @@ func discardLater(t *testing.T, obj client.Object) {
 	})
 }
 
-// discard takes what a test made away, whatever holds it: the controllers of every later test would work on it. A
-// namespace, of which an API server alone makes no end, is emptied of what controllers look at. Works go last: none is made
-// again of an Application that is gone.
+// discard deletes the objects of a test, in spite of finalizers: otherwise the controllers of every later test would
+// work on them. A namespace cannot end without a namespace controller, so discard deletes only its contents. Works are
+// deleted last: by then, no Application remains for which Towline would create the work again.
 func discard(t *testing.T, objects []client.Object) {
 	t.Helper()
 	namespaces := map[string]bool{}
@@ -61,7 +61,7 @@ func discard(t *testing.T, objects []client.Object) {
 	}
 }
 
-// contents are the objects in some namespaces that controllers look at.
+// contents returns the objects in the namespaces that controllers read.
 func contents(t *testing.T, namespaces map[string]bool) (inside []client.Object) {
 	t.Helper()
 	for _, list := range []client.ObjectList{
@@ -83,7 +83,7 @@ func contents(t *testing.T, namespaces map[string]bool) (inside []client.Object)
 	return inside
 }
 
-// endAll ends objects, a few at a time.
+// endAll deletes objects, a few in parallel.
 func endAll(t *testing.T, objects []client.Object) {
 	t.Helper()
 	each(t, len(objects), func(i int) error {
@@ -91,7 +91,7 @@ func endAll(t *testing.T, objects []client.Object) {
 	})
 }
 
-// endSoon deletes an object without its finalizers, and waits until it is gone.
+// endSoon deletes an object without its finalizers, and waits for the end of the deletion.
 func endSoon(ctx context.Context, obj client.Object) error {
 	var there error
 	err := wait.PollUntilContextTimeout(ctx, tick, soon, true, func(ctx context.Context) (bool, error) {
@@ -104,7 +104,7 @@ func endSoon(ctx context.Context, obj client.Object) error {
 	return nil
 }
 
-// end deletes an object without its finalizers, and waits until it is gone.
+// end deletes an object without its finalizers, and waits for the end of the deletion.
 func end(t *testing.T, obj client.Object) {
 	t.Helper()
 	if err := endSoon(context.WithoutCancel(t.Context()), obj); err != nil {
@@ -112,12 +112,12 @@ func end(t *testing.T, obj client.Object) {
 	}
 }
 
-// tryEnd deletes an object without its finalizers, and fails while it is there.
+// tryEnd deletes an object without its finalizers, and returns an error while the object still exists.
 func tryEnd(ctx context.Context, obj client.Object) error {
 	now := obj.DeepCopyObject().(client.Object)
 	err := k8s.Delete(ctx, now)
 	switch obj.(type) {
-	case *clusterv1beta2.ManagedClusterSetBinding, *corev1.Secret, *corev1.ConfigMap: // nobody gives them finalizers
+	case *clusterv1beta2.ManagedClusterSetBinding, *corev1.Secret, *corev1.ConfigMap: // these kinds have no finalizers
 		return client.IgnoreNotFound(err)
 	}
 	if err == nil {

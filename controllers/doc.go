@@ -1,15 +1,16 @@
-// Package controllers lists the controllers of Towline. Each has a package of its own, one for every arrow of the
-// data flow:
+// Package controllers lists the controllers of Towline. Each controller has its own package, and each package is an
+// arrow of the data flow:
 //
 //	gitopscluster  Placement        → Argo CD cluster Secret
-//	decisions      PlacementDecision → ApplicationSets, which look again
+//	decisions      PlacementDecision → a refresh of ApplicationSets
 //	placement      PlacementDecision → the cluster of a hub Application
 //	propagation    hub Application  → ManifestWork
-//	dependencies   what Applications need there → ManifestWorks
+//	dependencies   needs of Applications → ManifestWorks
 //	status         ManifestWork     → hub Application
 //	aggregation    ManifestWork     → MulticlusterApplicationSetReport
-//	resourcetree   hub Application  → Argo CD's cache on the hub, where its Redis is found
+//	resourcetree   hub Application  → Argo CD's cache in Redis on the hub
 //
-// All run over one cache, which holds only Applications and works with the pull label, ManagedClusters, and what package
-// grants reads of who may use them. Secrets are not in it: see package gitopscluster.
+// All controllers share a cache. The cache holds only Applications and works with the pull label, ManagedClusters, and
+// the objects that package grants reads for the permissions on clusters. Secrets are not in the cache: see package
+// gitopscluster.
 package controllers

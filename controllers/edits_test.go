@@ -18,7 +18,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// owned is how many fields of an Application the work agent owns, as the API server tells, and how many the work says that it sets.
+// owned returns the number of the Application's fields that the work agent owns according to the API server, and the
+// number in the annotation of the work.
 func owned(t *testing.T, app *unstructured.Unstructured) (owns, sets int) {
 	t.Helper()
 	sets, err := strconv.Atoi(app.GetAnnotations()[apis.AnnotationFields])
@@ -33,8 +34,8 @@ func owned(t *testing.T, app *unstructured.Unstructured) (owns, sets int) {
 	return owns, sets
 }
 
-// TestFieldsOfAWork: the API server counts as many fields of an applied payload as the payload says, and one less for each field that
-// somebody changes or removes. A field that somebody adds changes nothing.
+// TestFieldsOfAWork: for an applied payload, the API server counts as many fields as the payload's annotation. Each
+// field that a user changes or removes reduces the count by 1. An added field does not change the count.
 func TestFieldsOfAWork(t *testing.T) {
 	const head = `{"project":"default","destination":{"namespace":"demo"},`
 	for title, tc := range map[string]struct {

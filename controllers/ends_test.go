@@ -20,7 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// agentOf starts the report of the agent (v1.2.0) on the Application that a work carries: applied, and there.
+// agentOf returns a builder for the agent's report (v1.2.0) on the Application of a work. In the report, the
+// Application is applied and available.
 func agentOf(t *testing.T, w *workv1.ManifestWork) *fixture.FeedbackBuilder {
 	t.Helper()
 	if w = get(t, w.DeepCopy()); len(w.Spec.ManifestConfigs) > 0 {
@@ -33,7 +34,7 @@ func agentOf(t *testing.T, w *workv1.ManifestWork) *fixture.FeedbackBuilder {
 	return fixture.Feedback(work.Identifier(&argocd.Application{ObjectMeta: held.ObjectMeta}))
 }
 
-// agentSays writes the agent's report on a work as it is now.
+// agentSays writes the agent's report on the current generation of a work.
 func agentSays(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
 	t.Helper()
 	now := get(t, w.DeepCopy())
@@ -47,7 +48,8 @@ func agentSays(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder)
 	}
 }
 
-// ends are those after which the workload of an Application with Argo CD's finalizer is to stay on its cluster.
+// ends are the operations after which the workload stays on its cluster, although the Application has Argo CD's
+// finalizer.
 var ends = map[string]func(*testing.T, *argocd.Application){
 	"deleted without a cascade": dropped,
 	"another namespace there": func(t *testing.T, app *argocd.Application) {
@@ -56,14 +58,14 @@ var ends = map[string]func(*testing.T, *argocd.Application){
 	},
 }
 
-// expectEnd waits until a work lets its Application go from where it had it: it is being deleted, or carries the
-// Application to another namespace.
+// expectEnd waits until a work removes its Application from the old place: the work is being deleted, or contains the
+// Application in a different namespace.
 func expectEnd(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { return hasEnded(t, w) }, soon, tick).Should(BeTrue(), "it waits for ever")
 }
 
-// expectNoEnd fails if that comes to pass.
+// expectNoEnd fails if the work removes its Application from the old place.
 func expectNoEnd(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	settled(t)
@@ -82,8 +84,8 @@ func hasEnded(t *testing.T, w *workv1.ManifestWork) bool {
 	return ok && held.Namespace == "elsewhere"
 }
 
-// TestWhatCannotBeReadIsNotAbsent: while the cluster's own API server fails, its agent can neither apply anything nor say
-// whether the Application is there. It is, with its finalizers.
+// TestWhatCannotBeReadIsNotAbsent: while the cluster's API server fails, the agent can neither apply a work nor report
+// whether the Application exists. The Application exists, with its finalizers.
 func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
 	start(t)
 	const down = "Get \"https://10.0.0.1:443/…\": dial tcp 10.0.0.1:443: connect: connection refused"
@@ -93,7 +95,7 @@ func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
 		},
 		"not even its kind can be": (*fixture.FeedbackBuilder).Unmapped,
 		"what was read is said again": func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
-			return b.Refused(down, metav1.ConditionTrue) // of an informer's cache, which may be older than the work
+			return b.Refused(down, metav1.ConditionTrue) // from an informer's cache, possibly older than the work
 		},
 	} {
 		for how, end := range ends {
@@ -113,7 +115,8 @@ func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
 	}
 }
 
-// TestAbsentIsWhatWasLookedForSince: what was not there before a work said what it says now may be there by then.
+// TestAbsentIsWhatWasLookedForSince: an Application that was absent before the present generation of the work may exist
+// by now.
 func TestAbsentIsWhatWasLookedForSince(t *testing.T) {
 	start(t)
 	app := deployed(t)
@@ -136,8 +139,8 @@ func TestAbsentIsWhatWasLookedForSince(t *testing.T) {
 	expectEnd(t, w)
 }
 
-// longAgo lets the last report on a work be of an hour before, by the hub's own clock. Towline is not to run: it would not
-// hear of that.
+// longAgo dates the last report on a work one hour back, by the hub's own clock. Towline must not run, because Towline
+// would not notice this change.
 func longAgo(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	now := get(t, w.DeepCopy())
@@ -151,8 +154,9 @@ func longAgo(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestAKindThatItsClusterDoesNotHave: without Argo CD's CRDs there is no Application that could be lost. The agent says the
-// same while its API server cannot be asked, so that this has to last, and to be said once more.
+// TestAKindThatItsClusterDoesNotHave: on a cluster without Argo CD's CRDs, no Application can be lost. The agent
+// reports the same message while its API server is unreachable. Therefore the message must last, and the agent must
+// repeat it.
 func TestAKindThatItsClusterDoesNotHave(t *testing.T) {
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
@@ -176,13 +180,13 @@ func TestAKindThatItsClusterDoesNotHave(t *testing.T) {
 	}
 }
 
-// owner is what the agent reports as the owner of an Application that a work has applied.
+// owner returns the agent's report of the owner of an Application that a work has applied.
 func owner(w *workv1.ManifestWork) string { return strings.Repeat("0", 64) + "-" + w.Name }
 
-// refusedFields is the agent's word of a conflict.
+// refusedFields is the agent's message about a conflict.
 const refusedFields = `Apply failed with 1 conflict: conflict with "kubectl-edit" using argoproj.io/v1alpha1: .spec.project`
 
-// older makes a work as older controllers do, which apply without force, with an agent at work on it.
+// older creates a work as older controllers do: without force, and with an agent at work.
 func older(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	w, err := work.Render(app, work.Requests{})
@@ -196,8 +200,9 @@ func older(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// TestAConflictOnWhatWasApplied: a work without force brought the Application, and meets a change that others made there
-// since. It owns the Application still, which would go with it. That is asked for before anything goes.
+// TestAConflictOnWhatWasApplied: a work without force delivered the Application, and conflicts with a later change by
+// another manager. The work still owns the Application, so the Application would be deleted with the work. Towline asks
+// for the owner before the deletion.
 func TestAConflictOnWhatWasApplied(t *testing.T) {
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
@@ -225,7 +230,7 @@ func TestAConflictOnWhatWasApplied(t *testing.T) {
 	}
 }
 
-// TestAConflictOnWhatIsNotOwned: what a work has never brought stays as it is, and the work goes.
+// TestAConflictOnWhatIsNotOwned: an Application that the work never delivered stays unchanged, and the work ends.
 func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 	start(t)
 	for title, adopt := range map[string]string{"that asks": apis.AdoptMatching, "that looks": apis.AdoptNever} {
@@ -248,7 +253,7 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 				end(t, app)
 				expectAsking(t, w)
 				agentSays(t, w, refuses().String("workOwner", strings.Repeat("0", 64)+"-another"))
-				expectNoEnd(t, w) // others own it, and perhaps this one too
+				expectNoEnd(t, w) // other works own the Application, and perhaps this work too
 				agentSays(t, w, refuses())
 				expectEnd(t, w)
 				if now := get(t, w); now != nil && work.UpdateModeOf(now) == work.ForceApply {
@@ -259,8 +264,8 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 	}
 }
 
-// TestALookThatFindsItsOwn: a work that is not to change anything may be the successor of one that brought what is there,
-// as after another import of the cluster.
+// TestALookThatFindsItsOwn: a read-only work may be the successor of the work that delivered the Application, as after
+// a second import of the cluster.
 func TestALookThatFindsItsOwn(t *testing.T) {
 	start(t)
 	for how, end := range ends {
@@ -282,7 +287,7 @@ func TestALookThatFindsItsOwn(t *testing.T) {
 	}
 }
 
-// TestACascadeDuringARequest: a finalizer that is put on while a request is on its way has not come to the cluster.
+// TestACascadeDuringARequest: a finalizer set during a pending request has not reached the cluster.
 func TestACascadeDuringARequest(t *testing.T) {
 	start(t)
 	for title, tc := range map[string]struct {
@@ -332,8 +337,8 @@ func TestACascadeDuringARequest(t *testing.T) {
 	}
 }
 
-// TestACascadeThatItsClusterRefuses: the Application there would go without what it deployed, and the hub would say that all
-// is gone.
+// TestACascadeThatItsClusterRefuses: without the refused finalizer, the Application on the cluster would be deleted
+// without its workload, and the hub would report a complete deletion.
 func TestACascadeThatItsClusterRefuses(t *testing.T) {
 	start(t)
 	for title, goesOn := range map[string]func(*testing.T, *argocd.Application, *workv1.ManifestWork){
@@ -374,7 +379,7 @@ func TestACascadeThatItsClusterRefuses(t *testing.T) {
 	}
 }
 
-// TestACascadeThatIsNotNew: what its cluster refuses besides holds up nothing where the finalizer was there before.
+// TestACascadeThatIsNotNew: if the cluster has the finalizer already, other refused fields do not delay the deletion.
 func TestACascadeThatIsNotNew(t *testing.T) {
 	start(t)
 	app := deployed(t)
@@ -387,8 +392,8 @@ func TestACascadeThatIsNotNew(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// changedBeforeItsEnd puts an Application's finalizer back into its work when Towline has decided to delete that. It returns a
-// function that tells which generation the work had by that; 0 for not yet.
+// changedBeforeItsEnd restores an Application's finalizer in its work at the moment of Towline's delete request. The
+// returned function tells the generation of the work after the change, or 0 before the change.
 func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application, w *workv1.ManifestWork) func() int64 {
 	t.Helper()
 	there := w.DeepCopy()
@@ -399,7 +404,7 @@ func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application
 			return err
 		}
 		now := &workv1.ManifestWork{}
-		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // others write to it too
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // other writers may cause a conflict
 			if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(there), now); err != nil {
 				return err
 			}
@@ -419,7 +424,7 @@ func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application
 	return generation.Load
 }
 
-// TestAnEndByAWorkThatHasChanged: the cache may be behind what the hub has, and the work have its finalizers again.
+// TestAnEndByAWorkThatHasChanged: the cache may lag behind the hub, and the work may have its finalizers again.
 func TestAnEndByAWorkThatHasChanged(t *testing.T) {
 	towline := start(t)
 	app := deployed(t)

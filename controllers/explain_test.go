@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestExplainOnTheHub: the namespace that administrators chose for a cluster counts.
+// TestExplainOnTheHub: Explain uses the namespace that administrators chose for a cluster.
 func TestExplainOnTheHub(t *testing.T) {
 	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
 	homes(t, c.Name, "local-apps")
@@ -32,7 +32,8 @@ func TestExplainOnTheHub(t *testing.T) {
 	}
 }
 
-// TestExplain: who asks why, without a cache and without any memory, is told what the controller says on the Application.
+// TestExplain: without a cache and without memory, Explain gives the reason that the controller shows on the
+// Application.
 func TestExplain(t *testing.T) {
 	tow := start(t)
 	c := cluster(t)
@@ -62,7 +63,7 @@ func TestExplain(t *testing.T) {
 			app := get(t, tc.app)
 			e := &propagation.Explainer{
 				Client: k8s, ArgoCDNamespace: controllers.DefaultArgoCDNamespace, Options: delivery.Options{Adopt: apis.AdoptMatching},
-				NamespaceRules: []authorization.NamespaceRule{{From: "*", To: "*"}}, // as start has it
+				NamespaceRules: []authorization.NamespaceRule{{From: "*", To: "*"}}, // as in start
 			}
 			facts, plan, err := e.Explain(t.Context(), app)
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// automate is a scene whose Application is synced automatically, on a cluster that is available.
+// automate returns a scene with an automatically synced Application on an available cluster.
 func automate(t *testing.T) *scene {
 	t.Helper()
 	c := cluster(t)
@@ -24,7 +24,8 @@ func automate(t *testing.T) *scene {
 	return s
 }
 
-// bound is such a scene, at work by a binding of the global set.
+// bound returns a scene as automate does, with a delivered Application and a binding to the global set. The returned
+// function deletes the binding.
 func bound(t *testing.T) (*scene, *workv1.ManifestWork, func()) {
 	t.Helper()
 	s := automate(t)
@@ -33,7 +34,7 @@ func bound(t *testing.T) (*scene, *workv1.ManifestWork, func()) {
 	return s, s.deployed(t), func() { take(t, b) }
 }
 
-// expectFrozen waits until the work of a scene deploys nothing by itself, and returns the work.
+// expectFrozen waits until automated sync is off in the work of a scene, and returns the work.
 func expectFrozen(t *testing.T, s *scene) *workv1.ManifestWork {
 	t.Helper()
 	NewWithT(t).Eventually(func(g Gomega) {
@@ -45,7 +46,7 @@ func expectFrozen(t *testing.T, s *scene) *workv1.ManifestWork {
 	return workOf(t, s.app)
 }
 
-// expectThawed waits until the work of a scene is as the Application on the hub.
+// expectThawed waits until the work of a scene equals the Application on the hub.
 func expectThawed(t *testing.T, s *scene) {
 	t.Helper()
 	expectAllowed(t, s.app)
@@ -54,7 +55,8 @@ func expectThawed(t *testing.T, s *scene) {
 	}
 }
 
-// TestAWithdrawnRightStopsAutomatedSync: each way to lose a right switches automated sync off, keeps all else, and says so.
+// TestAWithdrawnRightStopsAutomatedSync: each way to lose a permission switches automated sync off, keeps all other
+// settings, and shows a condition.
 func TestAWithdrawnRightStopsAutomatedSync(t *testing.T) {
 	start(t, strict)
 	rows := maps.Clone(refusals)
@@ -77,8 +79,8 @@ func TestAWithdrawnRightStopsAutomatedSync(t *testing.T) {
 	}
 }
 
-// TestAFreezeEndsByItself: the hub says how far the freeze has come, sends nothing meanwhile, writes nothing twice, and sends what has
-// changed when the right is back.
+// TestAFreezeEndsByItself: the hub shows the progress of the freeze, sends no changes meanwhile, and writes nothing
+// twice. After the permission is back, the hub sends the pending changes.
 func TestAFreezeEndsByItself(t *testing.T) {
 	start(t, strict)
 	s, _, lose := bound(t)
@@ -98,7 +100,7 @@ func TestAFreezeEndsByItself(t *testing.T) {
 	expectThawed(t, s)
 }
 
-// TestNoAuthorHoldsAFreeze: what an Application's author can do does not keep automated sync on.
+// TestNoAuthorHoldsAFreeze: no change by the author of an Application keeps automated sync on.
 func TestNoAuthorHoldsAFreeze(t *testing.T) {
 	start(t, strict)
 	for title, escape := range map[string]func(*argocd.Application){
@@ -120,7 +122,8 @@ func TestNoAuthorHoldsAFreeze(t *testing.T) {
 	}
 }
 
-// TestAPausedClusterHoldsAFreeze, and so does a cluster that is not heard of: a PlacementDecision drops such a cluster too.
+// TestAPausedClusterHoldsAFreeze: a paused cluster delays the freeze. An unreachable cluster does so too, because a
+// PlacementDecision also drops an unreachable cluster.
 func TestAPausedClusterHoldsAFreeze(t *testing.T) {
 	start(t, strict)
 	for title, tc := range map[string]struct {

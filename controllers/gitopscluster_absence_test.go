@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// imported is a GitOpsCluster with a cluster that has a label, which generators may select by.
+// imported returns a GitOpsCluster, and its cluster with a label for generators.
 func imported(t *testing.T) (*v1beta1.GitOpsCluster, *clusterv1.ManagedCluster) {
 	t.Helper()
 	ns := namespace(t, unique("argo"))
@@ -25,14 +25,15 @@ func imported(t *testing.T) (*v1beta1.GitOpsCluster, *clusterv1.ManagedCluster) 
 	return g, c
 }
 
-// expectKnown fails if the Secret of a cluster was changed, or is gone.
+// expectKnown fails if the Secret of a cluster was changed or deleted.
 func expectKnown(t *testing.T, g *v1beta1.GitOpsCluster, c *clusterv1.ManagedCluster) {
 	t.Helper()
 	settled(t)
 	NewWithT(t).Expect(secretOf(t, g.Namespace, c)()).To(labelled("env", "dev"))
 }
 
-// TestAClusterThatIsNotChosenForAMoment stays known to Argo CD as it was, and so do its Applications.
+// TestAClusterThatIsNotChosenForAMoment: the Secret of a briefly dropped cluster stays unchanged, and the cluster's
+// Applications stay too.
 func TestAClusterThatIsNotChosenForAMoment(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.ClusterGrace = 0 })
 	g, c := imported(t)
@@ -44,7 +45,8 @@ func TestAClusterThatIsNotChosenForAMoment(t *testing.T) {
 	expectKnown(t, g, c)
 }
 
-// TestNothingIsChosenForWantOfSomething: a Placement that has nothing to choose from, or has not looked yet, drops no cluster.
+// TestNothingIsChosenForWantOfSomething: a Placement without candidates, or before its first decision, drops no
+// cluster.
 func TestNothingIsChosenForWantOfSomething(t *testing.T) {
 	start(t)
 	for title, lose := range map[string]func(*testing.T, string){

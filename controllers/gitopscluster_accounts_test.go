@@ -22,8 +22,9 @@ func tokenOf(t *testing.T, c *clusterv1.ManagedCluster, account, token, ca strin
 	return s
 }
 
-// TestGitOpsClusterOfAnotherNamespaceChoosesNoCredentials: the author of a GitOpsCluster in another namespace, which comes first by
-// name, neither replaces the account of the Argo CD's own nor has an account put in that nobody permits.
+// TestGitOpsClusterOfAnotherNamespaceChoosesNoCredentials: a GitOpsCluster in a foreign namespace, first by name, does
+// not replace the account of the Argo CD's own GitOpsCluster. The author also cannot add an account without a
+// permission.
 func TestGitOpsClusterOfAnotherNamespaceChoosesNoCredentials(t *testing.T) {
 	start(t)
 	ns, team := namespace(t, unique("z-argo")), namespace(t, unique("a-team"))
@@ -53,7 +54,8 @@ func TestGitOpsClusterOfAnotherNamespaceChoosesNoCredentials(t *testing.T) {
 	w.Expect(secretOf(t, ns, shared)()).To(says("config", ContainSubstring("token-of-reader")))
 	expectVerdict(t, own, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster")
 
-	// Permitted, it has its token where it is alone, and the Argo CD's own still decides where both want one.
+	// With the permission, the cluster that only the foreign GitOpsCluster imports gets the token. For the shared
+	// cluster, the Argo CD's own GitOpsCluster still decides.
 	argo(func(n *corev1.Namespace) {
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, apis.AnnotationGitOpsAccounts, team+"/"+admin)
 	})
@@ -61,11 +63,12 @@ func TestGitOpsClusterOfAnotherNamespaceChoosesNoCredentials(t *testing.T) {
 	expectVerdict(t, theirs, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsConflict, ns+"/fleet imports "+shared.Name)
 	w.Expect(secretOf(t, ns, shared)()).To(says("config", ContainSubstring("token-of-reader")))
 
-	argo(func(n *corev1.Namespace) { delete(n.Annotations, apis.AnnotationGitOpsAccounts) }) // withdrawn
+	argo(func(n *corev1.Namespace) { delete(n.Annotations, apis.AnnotationGitOpsAccounts) }) // the permission is withdrawn
 	w.Eventually(secretOf(t, ns, alone), soon, tick).Should(says("config", Not(ContainSubstring("token"))))
 }
 
-// TestGitOpsClusterRefusesATokenWithoutAuthorities: with a token alone, Argo CD would trust every authority of its system.
+// TestGitOpsClusterRefusesATokenWithoutAuthorities: with a token but no ca.crt, Argo CD would trust every authority of
+// its system.
 func TestGitOpsClusterRefusesATokenWithoutAuthorities(t *testing.T) {
 	start(t)
 	ns, account := namespace(t, unique("argo")), unique("manager")

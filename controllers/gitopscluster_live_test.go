@@ -16,8 +16,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// TestGitOpsClusterDecidesTwice: a Secret stays that has a reason to stay by the time at which it would go, though it had none when
-// that was decided first.
+// TestGitOpsClusterDecidesTwice: a Secret stays if a reason to keep the Secret appears between the first decision and
+// the deletion.
 func TestGitOpsClusterDecidesTwice(t *testing.T) {
 	tow := start(t)
 	type situation struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// olderLease is that of the older controller, renewed so long ago, until the test ends.
+// olderLease creates the Lease of the older controller, renewed at the given age, until the test ends.
 func olderLease(t *testing.T, age time.Duration) *coordinationv1.Lease {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: clusterimport.OlderLease.Namespace, Name: clusterimport.OlderLease.Name}}
@@ -36,7 +36,7 @@ func olderLease(t *testing.T, age time.Duration) *coordinationv1.Lease {
 	return lease
 }
 
-// standsBack waits for the condition that says so, with that reason; empty: for its end.
+// standsBack waits for the condition StandingBack with the reason. Empty: until the condition is absent.
 func standsBack(t *testing.T, g *v1beta1.GitOpsCluster, reason string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string {
@@ -47,8 +47,9 @@ func standsBack(t *testing.T, g *v1beta1.GitOpsCluster, reason string) {
 	}, soon, tick).Should(Equal(reason))
 }
 
-// TestGitOpsClusterBesideAnOlderController: while that one runs, or may come back, its Secrets stay as they are, and the GitOpsCluster
-// gets a condition and nothing else. When it has stopped for good, they are taken over whole: what is pushed by them goes on.
+// TestGitOpsClusterBesideAnOlderController: while the older controller runs, or may come back, its Secrets stay
+// unchanged, and the GitOpsCluster gets only a condition. After the older controller has stopped for good, Towline
+// takes the Secrets over without a change, so pushed Applications go on.
 func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	const (
 		host   = "cluster-proxy-addon-user.multicluster-engine.svc.cluster.local"
@@ -109,7 +110,8 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	settle(t, tow, ns)
 	tow.stop()
 
-	// Without the flag Towline goes on, and stands back from the moment in which the older one writes again. Then nothing is removed.
+	// Without the flag, Towline continues, and stands back as soon as the older controller writes again. Towline then
+	// removes nothing.
 	start(t)
 	edit(t, c, withLabel("env", "prod"))
 	w.Eventually(func() *corev1.Secret { return get(t, theirs.DeepCopy()) }, soon, tick).Should(labelled("env", "prod"))
@@ -122,12 +124,12 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	w.Eventually(func() *v1beta1.GitOpsCluster { return get(t, g.DeepCopy()) }, soon, tick).Should(BeNil())
 	w.Expect(get(t, theirs.DeepCopy())).To(says("config", Equal(config)))
 	w.Expect(secretOf(t, ns, d)()).NotTo(BeNil())
-	// A status without a mark of the older controller is free once its Lease is not renewed.
+	// A status without a mark of the older controller is free after the older controller's Lease has expired.
 	standsBack(t, leaving, "")
 	expectVerdict(t, leaving, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster")
 }
 
-// consenting has GitOpsClusters of other namespaces give clusters to the Argo CD of a new namespace.
+// consenting creates a namespace with an Argo CD that accepts clusters from GitOpsClusters of other namespaces.
 func consenting(t *testing.T) string {
 	t.Helper()
 	ns := namespace(t, unique("argo"))
@@ -135,8 +137,8 @@ func consenting(t *testing.T) string {
 	return ns
 }
 
-// TestGitOpsClusterWhoseAnnotationIsLost: a GitOpsCluster that was replaced as a whole does not say any more where it has Secrets.
-// They go from there all the same, after a restart too.
+// TestGitOpsClusterWhoseAnnotationIsLost: the replacement of a whole GitOpsCluster loses the annotation with the
+// namespaces of its Secrets. Towline deletes the Secrets all the same, also after a restart.
 func TestGitOpsClusterWhoseAnnotationIsLost(t *testing.T) {
 	for title, lose := range map[string]func(*testing.T, func(), *running){
 		"while Towline runs": func(_ *testing.T, replace func(), _ *running) { replace() },
@@ -169,7 +171,8 @@ func TestGitOpsClusterWhoseAnnotationIsLost(t *testing.T) {
 	}
 }
 
-// TestGitOpsClusterThatChangesMeanwhile: a namespace that somebody notes while another is let go is not forgotten with that one.
+// TestGitOpsClusterThatChangesMeanwhile: while Towline removes one namespace from the annotation, a user adds a second
+// namespace. The second namespace must stay in the annotation.
 func TestGitOpsClusterThatChangesMeanwhile(t *testing.T) {
 	tow := start(t)
 	before, home, third := consenting(t), namespace(t, unique("team")), consenting(t)
@@ -184,7 +187,7 @@ func TestGitOpsClusterThatChangesMeanwhile(t *testing.T) {
 		Labels:      map[string]string{apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: c.Name},
 	}, StringData: map[string]string{"name": c.Name}}
 	create(t, stray)
-	noted, same := make(chan struct{}), g.DeepCopy() // the test writes to its own meanwhile
+	noted, same := make(chan struct{}), g.DeepCopy() // the test writes to g in parallel
 	once := sync.OnceFunc(func() {
 		edit(t, same, func(g *v1beta1.GitOpsCluster) { g.Annotations[apis.AnnotationArgoNamespaces] += "," + third })
 		close(noted)

@@ -20,7 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// unlessPruned matches a field of the status that the published CRD does not have: under that CRD it is empty.
+// unlessPruned matches a field of the status that the published CRD does not have: under the published CRD, the field
+// is empty.
 func unlessPruned(m gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	if *publishedCRDs {
 		return BeZero()
@@ -28,8 +29,8 @@ func unlessPruned(m gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	return m
 }
 
-// withPublishedCRD has the hub serve GitOpsClusters by the CRD of the older controllers, until the test ends. It prunes what it does
-// not know. It gives what serves them by Towline's again.
+// withPublishedCRD makes the hub serve GitOpsClusters with the CRD of the older controllers until the test ends. This
+// CRD prunes unknown fields. restore installs Towline's CRD again.
 func withPublishedCRD(t *testing.T) (restore func()) {
 	t.Helper()
 	serve := gitOpsClusterCRD(t)
@@ -37,7 +38,8 @@ func withPublishedCRD(t *testing.T) (restore func()) {
 	return func() { serve(*publishedCRDs) }
 }
 
-// gitOpsClusterCRD gives what has the hub serve GitOpsClusters by the published CRD or by Towline's, until the test ends.
+// gitOpsClusterCRD returns a function that installs the published CRD or Towline's CRD for GitOpsClusters, until the
+// test ends.
 func gitOpsClusterCRD(t *testing.T) (serve func(published bool)) {
 	t.Helper()
 	probe := gitOpsCluster(t, namespace(t, unique("argo")))
@@ -52,7 +54,7 @@ func gitOpsClusterCRD(t *testing.T) (serve func(published bool)) {
 	})
 }
 
-// clustersShown is the gauge of a namespace's GitOpsClusters; empty where there is none.
+// clustersShown returns the gauge of a namespace's GitOpsClusters, or an empty string without a gauge.
 func clustersShown(t *testing.T, ns string) string {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -70,7 +72,8 @@ func clustersShown(t *testing.T, ns string) string {
 	return ""
 }
 
-// TestGitOpsClusterWhoseCRDIsReplaced: what the status cannot keep under one CRD, it has again under the next, without a restart.
+// TestGitOpsClusterWhoseCRDIsReplaced: fields of the status that a CRD has pruned return under the next CRD, without a
+// restart.
 func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
 	restore := withPublishedCRD(t)
 	start(t)
@@ -81,7 +84,7 @@ func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster imported")
 	w := NewWithT(t)
 	w.Expect(get(t, g.DeepCopy()).Status.Clusters).To(BeNil())
-	// The gauge is set once the write of the status is answered.
+	// Towline sets the gauge after the answer to the write of the status.
 	w.Eventually(func() string { return clustersShown(t, ns) }, soon, tick).Should(Equal("1"))
 	restore()
 	decide(t, ns, a, b)
@@ -89,8 +92,9 @@ func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
 	w.Expect(get(t, g.DeepCopy()).Status.ArgoNamespaces).To(unlessPruned(Equal([]string{ns})))
 }
 
-// TestGitOpsClusterWhoseCRDIsReplacedAtRest: with nothing else that changes, the status has what the CRD keeps, whichever comes over
-// the other, and the Secrets stay. What is missing is said once, and nothing is written again and again.
+// TestGitOpsClusterWhoseCRDIsReplacedAtRest: without any further change, the status has all the fields that the CRD
+// keeps, in either order of the two CRDs. The Secrets stay. A single event names the missing fields, and Towline does
+// not repeat its writes.
 func TestGitOpsClusterWhoseCRDIsReplacedAtRest(t *testing.T) {
 	serve := gitOpsClusterCRD(t)
 	serve(false)
@@ -117,7 +121,7 @@ func TestGitOpsClusterWhoseCRDIsReplacedAtRest(t *testing.T) {
 	w.Expect(get(t, g.DeepCopy()).Annotations).To(HaveKeyWithValue(apis.AnnotationArgoNamespaces, ns))
 	w.Expect(len(writes())).To(BeNumerically("<=", 1), "of a status that the CRD cuts")
 	chosen = append(chosen, cluster(t))
-	decide(t, ns, chosen...) // from now on the hub's etcd has no more either
+	decide(t, ns, chosen...) // from now on the hub's etcd has only the cut status
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, fmt.Sprint(len(chosen), " clusters imported"))
 	settle(t, tow, ns)
 	tow.countAnew(t)
@@ -127,8 +131,8 @@ func TestGitOpsClusterWhoseCRDIsReplacedAtRest(t *testing.T) {
 	w.Expect(secretOf(t, ns, c)().UID).To(Equal(secret), "the Secret was made again")
 }
 
-// TestGitOpsClusterUnderThePublishedCRD: what its status cannot keep is remembered all the same, over a restart too: a consent that
-// is withdrawn and a deletion take the Secrets along, and nothing is written again and again.
+// TestGitOpsClusterUnderThePublishedCRD: Towline remembers the pruned fields of the status, also over a restart. A
+// withdrawn consent and a deletion both remove the Secrets, and Towline does not repeat its writes.
 func TestGitOpsClusterUnderThePublishedCRD(t *testing.T) {
 	withPublishedCRD(t)
 	tow := start(t)
@@ -147,7 +151,7 @@ func TestGitOpsClusterUnderThePublishedCRD(t *testing.T) {
 		t.Fatalf("the CRD is another one: %v", now.Status)
 	}
 	w.Eventually(func() []string { return eventReasons(t, g) }, soon, tick).Should(ContainElement(apis.ReasonStatusPruned))
-	settle(t, tow, home) // a watch begins anew some time after the CRD was replaced
+	settle(t, tow, home) // a watch restarts some time after the replacement of the CRD
 	tow.countAnew(t)
 	edit(t, c, withLabel("env", "prod"))
 	w.Eventually(secretOf(t, ns, c), soon, tick).Should(labelled("env", "prod"))

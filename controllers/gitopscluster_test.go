@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// decide says what a Placement has chosen, as OCM's placement controller would: the decisions first, then the status.
+// decide writes the decisions and then the status of a Placement, as OCM's placement controller would.
 func decide(t *testing.T, ns string, clusters ...*clusterv1.ManagedCluster) {
 	t.Helper()
 	names := make([]string, len(clusters))
@@ -57,7 +57,7 @@ func count(t *testing.T, ns string, n int) {
 	satisfied(t, ns, n, metav1.ConditionTrue, "AllDecisionsScheduled")
 }
 
-// satisfied is what the Placement says of so many chosen clusters.
+// satisfied writes the Placement's status with the number of selected clusters.
 func satisfied(t *testing.T, ns string, n int, status metav1.ConditionStatus, reason string) {
 	t.Helper()
 	p := get(t, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})
@@ -70,7 +70,8 @@ func satisfied(t *testing.T, ns string, n int, status metav1.ConditionStatus, re
 	}
 }
 
-// gitOpsCluster makes one that imports what the Placement "all" of the namespace has chosen into its own namespace.
+// gitOpsCluster creates a GitOpsCluster for the Placement "all" of the namespace. The clusters are imported into the
+// same namespace.
 func gitOpsCluster(t *testing.T, ns string, edits ...func(*v1beta1.GitOpsCluster)) *v1beta1.GitOpsCluster {
 	t.Helper()
 	g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "fleet"}}
@@ -83,14 +84,14 @@ func gitOpsCluster(t *testing.T, ns string, edits ...func(*v1beta1.GitOpsCluster
 	return g
 }
 
-// secretOf is the Secret of a cluster in the Argo CD of a namespace; nil while there is none.
+// secretOf returns the Secret of a cluster in the Argo CD of a namespace, or nil if no Secret exists.
 func secretOf(t *testing.T, ns string, c *clusterv1.ManagedCluster) func() *corev1.Secret {
 	return func() *corev1.Secret {
 		return get(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: clustersecret.Name(c.Name)}})
 	}
 }
 
-// says matches a Secret whose data has that.
+// says matches a Secret by a value of its data.
 func says(key string, value gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	return WithTransform(func(s *corev1.Secret) string {
 		if s == nil {
@@ -104,7 +105,8 @@ func labelled(key, value string) gomegatypes.GomegaMatcher {
 	return And(Not(BeNil()), HaveField("Labels", HaveKeyWithValue(key, value)))
 }
 
-// expectVerdict waits until a condition of the GitOpsCluster's present generation says that.
+// expectVerdict waits until a condition for the present generation of the GitOpsCluster has the status, the reason and
+// the text.
 func expectVerdict(t *testing.T, g *v1beta1.GitOpsCluster, conditionType string, status metav1.ConditionStatus, reason, says string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string {
@@ -145,7 +147,7 @@ func TestGitOpsClusterImports(t *testing.T) {
 	w := NewWithT(t)
 	w.Eventually(secretOf(t, ns, a), soon, tick).Should(And(says("server", Equal(url)), says("name", Equal(a.Name)),
 		says("config", Equal(`{"tlsClientConfig":{"insecure":false}}`)), labelled("env", "dev"), labelled(apis.LabelSecretType, "cluster")))
-	// The second to claim an address does not get it.
+	// The second cluster that claims an address does not get the address.
 	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("server", Equal("https://"+b.Name+"-control-plane")))
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters imported")
 	now := get(t, g.DeepCopy())
@@ -179,7 +181,8 @@ func TestGitOpsClusterImports(t *testing.T) {
 	settle(t, tow, ns)
 }
 
-// TestGitOpsClusterTakesTheAddressThatAdministratorsGave, whatever the cluster says of itself then.
+// TestGitOpsClusterTakesTheAddressThatAdministratorsGave: the address from the administrators takes precedence over the
+// cluster's own claim.
 func TestGitOpsClusterTakesTheAddressThatAdministratorsGave(t *testing.T) {
 	tow := start(t)
 	ns := namespace(t, unique("argo"))
@@ -200,7 +203,7 @@ func TestGitOpsClusterTakesTheAddressThatAdministratorsGave(t *testing.T) {
 	w.Eventually(secretOf(t, ns, c), soon, tick).Should(says("server", Equal("https://theirs.example.com:6443")))
 }
 
-// settle waits until nothing has been written for a namespace for a while. What is written again and again fails.
+// settle waits until Towline has written nothing for a namespace for a while. Endlessly repeated writes fail the test.
 func settle(t *testing.T, tow *running, ns string) {
 	t.Helper()
 	made := func() []string {
@@ -243,14 +246,14 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	for _, says := range []string{"/elsewhere is for cluster", " has the name that Towline needs"} {
 		expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonSecretConflict, says)
 	}
-	// Which of the clusters is known first follows from no order.
+	// The order of the clusters is undefined.
 	w.Eventually(func() *int32 { return get(t, g.DeepCopy()).Status.Clusters }, soon, tick).Should(unlessPruned(HaveValue(Equal(int32(2)))))
 	w.Eventually(secretOf(t, ns, fine), soon, tick).ShouldNot(BeNil())
 	for _, s := range secrets {
 		w.Expect(get(t, s.DeepCopy()).ResourceVersion).To(Equal(s.ResourceVersion))
 	}
 
-	// The first is handed over, credentials included.
+	// The first Secret is handed over, including its credentials.
 	edit(t, secrets[0], func(s *corev1.Secret) {
 		s.Labels[apis.LabelImported], s.Labels[apis.LabelClusterName] = "true", named.Name
 	})
@@ -266,8 +269,9 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "4 clusters")
 }
 
-// TestGitOpsClusterBesideASecretMadeByHand: the Argo CD knows the cluster, which is all that generators need. Where a token is asked
-// for, it counts too, stays as it is, and the condition says how to hand it over.
+// TestGitOpsClusterBesideASecretMadeByHand: Argo CD knows the cluster, and generators need no more. A handmade Secret
+// counts also if the GitOpsCluster requests a token. The Secret stays unchanged, and the condition says how to hand it
+// over.
 func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
 	start(t)
 	ns := namespace(t, unique("argo"))
@@ -292,7 +296,7 @@ func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, c.Name+" by "+byHand.Name)
 	w.Expect(get(t, byHand.DeepCopy()).ResourceVersion).To(Equal(byHand.ResourceVersion))
 
-	// When it goes, Towline makes one.
+	// After its deletion, Towline creates a Secret.
 	w.Expect(k8s.Delete(t.Context(), byHand)).To(Succeed())
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 }
@@ -310,19 +314,20 @@ func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
 	create(t, app)
 	expectWork(t, app)
 
-	// Decisions that the Placement's status does not confirm remove nothing.
+	// Decisions without a confirmation in the Placement's status remove nothing.
 	decideNames(t, ns, a.Name)
 	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonSelectionUnsettled, "")
 	w.Expect(secretOf(t, ns, b)()).To(labelled("env", "dev"))
 
-	// Nor does one that is confirmed, while an Application is there; but the Secret loses the cluster's labels.
+	// A confirmed decision removes nothing either while an Application remains, but the Secret loses the cluster's
+	// labels.
 	count(t, ns, 1)
 	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain,
 		"for Application "+app.Namespace+"/"+app.Name)
 	w.Eventually(secretOf(t, ns, b), soon, tick).Should(And(Not(labelled("env", "dev")), HaveField("UID", uid)))
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster")
 
-	// Chosen again, it gets them back.
+	// After a new selection, the Secret gets the labels back.
 	decide(t, ns, a, b)
 	w.Eventually(secretOf(t, ns, b), soon, tick).Should(And(labelled("env", "dev"), HaveField("UID", uid)))
 	decide(t, ns, a)
@@ -332,15 +337,15 @@ func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
 	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
 	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionTrue, apis.ReasonRemoved, "")
 
-	// A Placement that is gone says nothing about its clusters.
+	// A deleted Placement is no decision about its clusters.
 	w.Expect(k8s.Delete(t.Context(), &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})).To(Succeed())
 	w.Expect(k8s.DeleteAllOf(t.Context(), &clusterv1beta1.PlacementDecision{}, client.InNamespace(ns))).To(Succeed())
 	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "")
 	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
 }
 
-// TestGitOpsClusterKeepsWhatIsPushedTo: without its Secret, the hub's Argo CD could neither deploy an Application to the
-// cluster nor remove it there.
+// TestGitOpsClusterKeepsWhatIsPushedTo: without the Secret, the hub's Argo CD could neither deploy an Application to
+// the cluster nor remove the Application from the cluster.
 func TestGitOpsClusterKeepsWhatIsPushedTo(t *testing.T) {
 	start(t)
 	for title, destination := range map[string]func(c *clusterv1.ManagedCluster) string{
@@ -368,7 +373,7 @@ func TestGitOpsClusterKeepsWhatIsPushedTo(t *testing.T) {
 				"for Application "+app.Namespace+"/"+app.Name)
 			w.Expect(secretOf(t, ns, b)()).NotTo(BeNil())
 			remove(t, app)
-			decide(t, ns, a, cluster(t)) // it would look again in a minute
+			decide(t, ns, a, cluster(t)) // saves the wait for the next check in a minute
 			w.Eventually(secretOf(t, ns, b), soon, tick).Should(BeNil())
 			expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionTrue, apis.ReasonRemoved, "")
 		})
@@ -400,7 +405,7 @@ func TestGitOpsClusterCleansUp(t *testing.T) {
 	w.Eventually(func() *v1beta1.GitOpsCluster { return get(t, g.DeepCopy()) }, soon, tick).Should(BeNil())
 	w.Expect(owners()).To(Equal(ns + "/second"))
 
-	// The last one waits for the Applications.
+	// The last GitOpsCluster waits for the Applications.
 	w.Expect(k8s.Delete(t.Context(), second.DeepCopy())).To(Succeed())
 	w.Eventually(secretOf(t, ns, shared), soon, tick).Should(BeNil())
 	expectVerdict(t, second, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain, app.Namespace+"/"+app.Name)
@@ -428,13 +433,13 @@ func TestGitOpsClusterOfAnotherNamespace(t *testing.T) {
 	allow("true")
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "")
-	allow("false") // withdrawn
+	allow("false") // the permission is withdrawn
 	w.Eventually(secretOf(t, ns, c), soon, tick).Should(BeNil())
 	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed, "")
 	allow("true")
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 
-	// To its own namespace: the other one is left.
+	// A change to its own namespace removes the Secret from the former namespace.
 	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = home })
 	w.Eventually(secretOf(t, home, c), soon, tick).ShouldNot(BeNil())
 	w.Eventually(secretOf(t, ns, c), soon, tick).Should(BeNil())
@@ -468,7 +473,7 @@ func TestGitOpsClusterCredentials(t *testing.T) {
 	edit(t, first, func(s *corev1.Secret) { s.Data["token"] = []byte("token-2") })
 	w.Eventually(secretOf(t, ns, a), soon, tick).Should(says("config", ContainSubstring("token-2")))
 
-	// A second one that wants none does not undo the first, and is content.
+	// A second GitOpsCluster without an account does not undo the first account, and becomes ready.
 	second := gitOpsCluster(t, ns, func(g *v1beta1.GitOpsCluster) { g.Name = "a-second" })
 	expectVerdict(t, second, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "")
 	w.Expect(secretOf(t, ns, a)()).To(says("config", ContainSubstring("token-2")))
@@ -481,7 +486,8 @@ func TestGitOpsClusterCredentials(t *testing.T) {
 	expectVerdict(t, third, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsConflict, ns+"/fleet")
 	end(t, third)
 
-	// A token that is gone does not take the one that is in use; one that is not wanted any more goes.
+	// A deleted token does not remove the credentials in use. A token that the GitOpsCluster no longer requests is
+	// removed.
 	w.Expect(k8s.Delete(t.Context(), first)).To(Succeed())
 	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsMissing, a.Name+"/"+account)
 	w.Expect(secretOf(t, ns, a)()).To(says("config", ContainSubstring("token-2")))
@@ -490,7 +496,7 @@ func TestGitOpsClusterCredentials(t *testing.T) {
 	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("config", Not(ContainSubstring("token-b"))))
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters")
 
-	// Nobody wants any: nobody watches them. Wanted again, they come.
+	// Without a request for tokens, Towline does not watch them. After a new request, the tokens return.
 	for _, name := range []string{account, third.Spec.ManagedServiceAccountRef} {
 		w.Eventually(func() bool { return tow.writes.watched("/api/v1/secrets", "metadata.name="+name) }, soon, tick).Should(BeFalse())
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// globalSet holds all clusters, as it does on every hub.
+// globalSet holds all clusters, as on every hub.
 const globalSet = "global"
 
-// grantAll makes what lets every Application go everywhere, but for the bindings of its namespace.
+// grantAll creates the grants by which every Application may go everywhere, except for the bindings of its namespace.
 func grantAll(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: controllers.DefaultArgoCDNamespace}}
 	global := clusterSet(globalSet, &metav1.LabelSelector{})
@@ -32,14 +32,14 @@ func grantAll(ctx context.Context) error {
 	return nil
 }
 
-// The namespace and the cluster of the Applications that settled makes, for all tests. What is done there is no test's own.
+// Namespace and cluster of the Applications for settled, shared by all tests. No test may change them.
 const (
 	barrierNamespace = "barriers"
 	barrierCluster   = "barrier-cluster"
 	barrierSecret    = "barrier"
 )
 
-// makeBarrierGround makes them.
+// makeBarrierGround creates the barrier objects.
 func makeBarrierGround(ctx context.Context) error {
 	c := managedCluster(barrierCluster)
 	c.Spec.HubAcceptsClient = true
@@ -61,7 +61,7 @@ func makeBarrierGround(ctx context.Context) error {
 	return k8s.Status().Update(ctx, c)
 }
 
-// clusterSet is a set by a selector, or for nil one by the exclusive label.
+// clusterSet returns a ManagedClusterSet with a label selector, or with the exclusive label if selector is nil.
 func clusterSet(name string, selector *metav1.LabelSelector) *clusterv1beta2.ManagedClusterSet {
 	set := &clusterv1beta2.ManagedClusterSet{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	set.Spec.ClusterSelector.SelectorType = clusterv1beta2.ExclusiveClusterSetLabel
@@ -78,7 +78,7 @@ func binding(namespace, set string) *clusterv1beta2.ManagedClusterSetBinding {
 	return b
 }
 
-// project is an AppProject that permits every source and destination to Applications of Argo CD's namespace.
+// project returns an AppProject that permits every source and destination to Applications of Argo CD's namespace.
 func project(name string, edits ...func(*argocd.AppProjectSpec)) *argocd.AppProject {
 	p := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: controllers.DefaultArgoCDNamespace, Name: name}}
 	p.APIVersion, p.Kind = argocd.GroupVersion.String(), "AppProject"
@@ -90,7 +90,7 @@ func project(name string, edits ...func(*argocd.AppProjectSpec)) *argocd.AppProj
 	return p
 }
 
-// each does something so many times, a few at a time.
+// each calls do count times, a few calls in parallel.
 func each(t *testing.T, count int, do func(int) error) {
 	t.Helper()
 	var group sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// pushedNow is an Application that the hub's own Argo CD deploys to its cluster from now on.
+// pushedNow changes an Application so that the hub's own Argo CD deploys the Application to its cluster.
 func pushedNow(t *testing.T, a *argocd.Application) {
 	t.Helper()
 	var spec map[string]any
@@ -33,7 +33,8 @@ func pushedNow(t *testing.T, a *argocd.Application) {
 	delete(a.Annotations, apis.AnnotationCluster)
 }
 
-// TestHandOver: an Application that goes to the hub's own Argo CD leaves its cluster, and all that it uses stays there.
+// TestHandOver: an Application that moves to the hub's own Argo CD leaves its cluster. The workload and the
+// dependencies stay.
 func TestHandOver(t *testing.T) {
 	start(t)
 	app, keys := beside(t)

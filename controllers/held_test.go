@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// annotate pauses an object, or with an empty value lets it go on. A cluster is paused on its namespace.
+// annotate sets the pause annotation of an object; an empty value ends the pause. A cluster is paused on its namespace.
 func annotate(t *testing.T, obj client.Object, value string) {
 	t.Helper()
 	if c, is := obj.(*clusterv1.ManagedCluster); is {
@@ -31,12 +31,13 @@ func annotate(t *testing.T, obj client.Object, value string) {
 	})
 }
 
-// namespaceOf is the namespace of a cluster on the hub, where administrators pause it.
+// namespaceOf returns the namespace of a cluster on the hub. Administrators pause the cluster with an annotation of
+// this namespace.
 func namespaceOf(cluster string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
 }
 
-// pausable makes an ApplicationSet in a namespace of its own.
+// pausable creates an ApplicationSet in its own namespace.
 func pausable(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	set := setObject(namespace(t, unique("sets")), "set")
@@ -44,7 +45,7 @@ func pausable(t *testing.T) *unstructured.Unstructured {
 	return set
 }
 
-// setObject is an ApplicationSet that generates nothing.
+// setObject returns an ApplicationSet without generated Applications.
 func setObject(namespace, name string) *unstructured.Unstructured {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
@@ -111,7 +112,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseThatCannotBeRead holds what it is on, and says what it could not read.
+// TestPauseThatCannotBeRead: an invalid pause annotation pauses its object, and the condition names the invalid value.
 func TestPauseThatCannotBeRead(t *testing.T) {
 	start(t)
 	c, set := cluster(t), pausable(t)
@@ -149,7 +150,8 @@ func TestPauseThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestDeletionThatCannotBeRead waits for the end of doubt, and is not forced by what is none of its words.
+// TestDeletionThatCannotBeRead: a deletion waits until an invalid annotation is corrected. An invalid value of the
+// force-delete annotation does not force the deletion.
 func TestDeletionThatCannotBeRead(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationForceDelete, "yes").Obj()

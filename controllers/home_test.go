@@ -15,7 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// homes starts a Towline whose administrators chose a namespace for Applications of a cluster, and lets no Application choose one.
+// homes starts Towline with an administrator's choice of the namespace for Applications of a cluster. Applications may
+// not choose a namespace.
 func homes(t *testing.T, cluster, namespace string, edits ...func(*controllers.Options)) *running {
 	t.Helper()
 	chosen := map[string]string{cluster: namespace}
@@ -30,7 +31,7 @@ func homes(t *testing.T, cluster, namespace string, edits ...func(*controllers.O
 		})
 }
 
-// landsIn is the namespace to which the Application's work brings it.
+// landsIn returns the Application's namespace in its work.
 func landsIn(t *testing.T, app *argocd.Application) string {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { return workOf(t, app) == nil }, soon, tick).Should(BeFalse())
@@ -41,8 +42,8 @@ func landsIn(t *testing.T, app *argocd.Application) string {
 	return there.Namespace
 }
 
-// TestHomeOnTheHub: on the hub as a managed cluster, an Application without a namespace of its own lands in the one that
-// administrators chose, and needs no annotation and no rule for that. Neither does its end.
+// TestHomeOnTheHub: on the hub as a managed cluster, an Application without a namespace annotation lands in the
+// administrators' namespace. Neither the delivery nor the deletion needs an annotation or a rule.
 func TestHomeOnTheHub(t *testing.T) {
 	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
 	homes(t, c.Name, "local-apps")
@@ -69,7 +70,8 @@ func TestHomeOnTheHub(t *testing.T) {
 	g.Eventually(func() bool { return workOf(t, app) == nil }, soon, tick).Should(BeTrue())
 }
 
-// TestHomeIsShared: two Applications of a name, from two namespaces of the hub, cannot have one home.
+// TestHomeIsShared: two Applications of the same name, from two namespaces of the hub, cannot share a namespace on the
+// cluster.
 func TestHomeIsShared(t *testing.T) {
 	c := cluster(t)
 	homes(t, c.Name, "shared")
@@ -81,7 +83,8 @@ func TestHomeIsShared(t *testing.T) {
 	expectProblem(t, second, apis.ReasonTargetConflict, "the same namespace and name")
 }
 
-// TestHomeThatIsTooLong: the hub's namespace fits, and what is made of it does not. The Application says so before anything is sent.
+// TestHomeThatIsTooLong: the hub's namespace is valid, and the derived namespace is too long. The Application shows the
+// problem before any delivery.
 func TestHomeThatIsTooLong(t *testing.T) {
 	c := cluster(t)
 	homes(t, c.Name, "local-"+controllers.NamespaceOfHub)
@@ -94,8 +97,8 @@ func TestHomeThatIsTooLong(t *testing.T) {
 	}
 }
 
-// TestMoveFromAHome: what runs in the home of the old cluster is there by right, though the new cluster has no such home, and stays
-// until the new one has the Application.
+// TestMoveFromAHome: the Application has a permission for the administrators' namespace of the old cluster, even if the
+// new cluster has no such setting. The Application stays on the old cluster until the new cluster has the Application.
 func TestMoveFromAHome(t *testing.T) {
 	from, to := cluster(t), cluster(t)
 	homes(t, from.Name, "shared", deleting)
@@ -114,7 +117,7 @@ func TestMoveFromAHome(t *testing.T) {
 	}, time.Second, tick).Should(BeTrue(), "it was taken off its old cluster")
 }
 
-// homed is the Application with a home, as the controllers see it.
+// homed returns the Application with its Home set, as the controllers see the Application.
 func homed(app *argocd.Application, namespace string) *argocd.Application {
 	app = app.DeepCopy()
 	app.Home = namespace

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// rewritten is a ManagedCluster as its own agent may write it, which may write all of it.
+// rewritten changes a ManagedCluster as its own agent may. The agent may write the whole object.
 func rewritten(t *testing.T, name string, change func(*clusterv1.ManagedCluster)) {
 	t.Helper()
 	edit(t, managedCluster(name), func(c *clusterv1.ManagedCluster) {
@@ -30,7 +30,8 @@ func rewritten(t *testing.T, name string, change func(*clusterv1.ManagedCluster)
 
 func pausesItself(c *clusterv1.ManagedCluster) { c.Annotations[apis.AnnotationPaused] = "true" }
 
-// TestAClusterCannotPauseItself: it would keep what tenants delete, force, or lose the right to.
+// TestAClusterCannotPauseItself: with a pause, the cluster would keep Applications that tenants delete, delete by
+// force, or lose the permission for.
 func TestAClusterCannotPauseItself(t *testing.T) {
 	start(t, deleting)
 	for title, do := range map[string]func(*testing.T, *argocd.Application, *workv1.ManifestWork, func()){
@@ -63,7 +64,7 @@ func TestAClusterCannotPauseItself(t *testing.T) {
 	}
 }
 
-// TestAClusterCannotKeepACredential by pausing itself: the hub takes it back.
+// TestAClusterCannotKeepACredential: a cluster that pauses itself cannot keep a credential that the hub takes back.
 func TestAClusterCannotKeepACredential(t *testing.T) {
 	start(t)
 	s, repo := repoSecret(t)
@@ -77,8 +78,9 @@ func TestAClusterCannotKeepACredential(t *testing.T) {
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return dependencyWork(t, key) }, soon, tick).Should(BeNil())
 }
 
-// TestAClusterCannotChooseItsAddress: an AppProject knows it by its name, and by the address that the hub's administrators
-// gave it. While they gave none, no address permits it, and one that is forbidden forbids it.
+// TestAClusterCannotChooseItsAddress: an AppProject knows a cluster by name, and by the address from the hub's
+// administrators. Without an administrators' address, no address permits the cluster, and any forbidden address forbids
+// the cluster.
 func TestAClusterCannotChooseItsAddress(t *testing.T) {
 	start(t)
 	const mine, theirs = "https://mine.example.com:6443", "https://theirs.example.com:6443"
@@ -94,7 +96,7 @@ func TestAClusterCannotChooseItsAddress(t *testing.T) {
 	for title, tc := range map[string]struct {
 		destinations []argocd.ProjectDestination
 		attack       func(*clusterv1.ManagedCluster)
-		said         string // the address that lets it go
+		said         string // the address that permits the Application
 	}{
 		"to be permitted":                    {[]argocd.ProjectDestination{to(theirs)}, claims(theirs), theirs},
 		"not to be forbidden":                {[]argocd.ProjectDestination{to("*"), to("!" + mine)}, claims(theirs), theirs},
@@ -124,7 +126,7 @@ func TestAClusterCannotChooseItsAddress(t *testing.T) {
 	}
 }
 
-// addressed has the hub's administrators say which address a cluster has.
+// addressed sets the address of a cluster as the hub's administrators would.
 func addressed(t *testing.T, cluster, address string) {
 	t.Helper()
 	ns := namespaceOf(cluster)
@@ -136,7 +138,7 @@ func addressed(t *testing.T, cluster, address string) {
 	})
 }
 
-// TestTheHubForbidden: what forbids the hub's own cluster forbids no other, whose address is not known.
+// TestTheHubForbidden: a rule against the hub's own cluster does not forbid a cluster without a known address.
 func TestTheHubForbidden(t *testing.T) {
 	start(t, strict)
 	s := &scene{namespace: tenant(t), cluster: cluster(t)}

@@ -13,10 +13,10 @@ import (
 	"github.com/towline-io/towline/pkg/history"
 )
 
-// planted is a source that no spec of the hub has ever had.
+// planted is a source that appears in no spec on the hub.
 const planted = "https://evil.example.com/x.git"
 
-// helmSpec is a spec that deploys that folder of a repository with that value of a Helm parameter.
+// helmSpec returns a spec with the path of a repository and the value of a Helm parameter.
 func helmSpec(path, tag string) string {
 	return `{"project":"default","source":` + helmSource("https://git.example.com/apps.git", path, tag) +
 		`,"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`
@@ -26,7 +26,7 @@ func helmSource(repo, path, tag string) string {
 	return fmt.Sprintf(`{"repoURL":%q,"path":%q,"targetRevision":"HEAD","helm":{"parameters":[{"name":"tag","value":%q}]}}`, repo, path, tag)
 }
 
-// historyOf is a status with a history of these sources, as an agent reports it.
+// historyOf returns a status with a history of the sources, as an agent reports the status.
 func historyOf(t *testing.T, health string, sources ...string) argocd.Status {
 	t.Helper()
 	var list []string
@@ -38,7 +38,8 @@ func historyOf(t *testing.T, health string, sources ...string) argocd.Status {
 	return s
 }
 
-// sourcesShown are the sources to which a user of the hub can roll the Application back, as the API server has them.
+// sourcesShown returns the sources in the Application's history on the hub. A user can roll the Application back to
+// these sources.
 func sourcesShown(t *testing.T, app *argocd.Application) []string {
 	t.Helper()
 	var out []string
@@ -48,15 +49,15 @@ func sourcesShown(t *testing.T, app *argocd.Application) []string {
 	return out
 }
 
-// reportedAgain brings another status from the Application's cluster to the hub.
+// reportedAgain writes a new status into the cluster's report, and waits until the hub shows the health.
 func reportedAgain(t *testing.T, app *argocd.Application, s argocd.Status) {
 	t.Helper()
 	edit(t, reportOn(t, app), func(r *v1alpha1.ApplicationReport) { r.Status = s })
 	expectHealth(t, app, s.Health.Status)
 }
 
-// TestAClusterCannotPlantItsHistory: a rollback deploys the source of an entry. So the hub shows the sources of its own specs, with
-// their parameters, also after a restart.
+// TestAClusterCannotPlantItsHistory: a rollback deploys the source of a history entry. Therefore the hub shows only the
+// sources of its own specs, with their parameters, also after a restart.
 func TestAClusterCannotPlantItsHistory(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()
@@ -79,7 +80,7 @@ func TestAClusterCannotPlantItsHistory(t *testing.T) {
 	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(HaveExactElements(first, second))
 }
 
-// TestAMovedApplicationLosesItsHistory: the cluster before chose the revisions in it.
+// TestAMovedApplicationLosesItsHistory: the former cluster chose the revisions of the history.
 func TestAMovedApplicationLosesItsHistory(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// filled is a work's status with about 1.4 MB of what a hostile agent can write, around what an honest one reports.
+// filled returns a work's status with about 1.4 MB from a hostile agent, in addition to the fields of an honest agent.
 func filled(app *argocd.Application) workv1.ManifestWorkStatus {
 	long := strings.Repeat("x", 20<<10)
 	status := feedbackOf(app).Healthy("a").String("healthMessage", long).Obj()
@@ -44,7 +44,8 @@ func filled(app *argocd.Application) workv1.ManifestWorkStatus {
 	return status
 }
 
-// TestClustersThatFillTheirWorks: the hub shows what it can, and each replica holds a small part of it.
+// TestClustersThatFillTheirWorks: the hub shows the valid fields, and each replica caches only a small part of the
+// status.
 func TestClustersThatFillTheirWorks(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -64,7 +65,7 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 		}
 	}
 
-	// What a replica holds that has been started now, and waits.
+	// The cache of a new standby replica.
 	replica, err := cache.New(controllers.Config(hub), withScheme(controllers.Cache(controllers.DefaultArgoCDNamespace, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 	if _, err := replica.GetInformer(ctx, &workv1.ManifestWork{}); err != nil {
 		t.Fatal(err)
 	}
-	if !replica.WaitForCacheSync(ctx) { // it also waits for the start
+	if !replica.WaitForCacheSync(ctx) { // also waits for the start of the cache
 		t.Fatal("the cache of the replica was not filled")
 	}
 	works := &workv1.ManifestWorkList{}

@@ -18,17 +18,19 @@ import (
 )
 
 const (
-	// attemptsInTrouble is how often works may be tried that the hub does not take, until it takes them again.
+	// attemptsInTrouble is the limit of write attempts for the refused works until the hub accepts works again.
 	attemptsInTrouble = 24
 
-	// trouble is how long it lasts at least. At a steady pace of 100 ms there would be thirty attempts by then.
+	// trouble is the minimum duration of the outage. At a steady interval of 100 ms, Towline would make thirty attempts
+	// in this time.
 	trouble = 3 * time.Second
 
-	// lastAttempt is how late the next attempt may be.
+	// lastAttempt limits the time until the next attempt.
 	lastAttempt = time.Minute
 )
 
-// TestAHubThatTakesNoWorks says so on the Application, is not asked again and again, and gets the work when it takes it.
+// TestAHubThatTakesNoWorks: the Application shows the refusal, Towline does not retry endlessly at a high rate, and
+// writes the work after the outage.
 func TestAHubThatTakesNoWorks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cause func(t *testing.T, namespace string) []client.Object
@@ -72,7 +74,8 @@ func TestAHubThatTakesNoWorks(t *testing.T) {
 	}
 }
 
-// expectRefusedWorks waits until the API server refuses works in a namespace: it learns of the cause by a watch.
+// expectRefusedWorks waits until the API server refuses works in a namespace. The API server learns of the cause
+// through a watch.
 func expectRefusedWorks(t *testing.T, namespace, says string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {
@@ -81,7 +84,8 @@ func expectRefusedWorks(t *testing.T, namespace, says string) {
 	}, soon, tick).Should(MatchError(ContainSubstring(says)))
 }
 
-// deadWebhook is a webhook for the works of a namespace to which nobody listens, as Open Cluster Management's while it is down.
+// deadWebhook returns a webhook without a server for the works of a namespace, like Open Cluster Management's webhook
+// during an outage.
 func deadWebhook(t *testing.T, namespace string) []client.Object {
 	t.Helper()
 	w := &admissionv1.ValidatingWebhookConfiguration{
@@ -102,7 +106,8 @@ func deadWebhook(t *testing.T, namespace string) []client.Object {
 	return []client.Object{w}
 }
 
-// quota permits no works in a namespace. No controller counts here, so that its status is set too.
+// quota permits no works in a namespace. envtest has no quota controller, so the function sets the status of the quota
+// too.
 func quota(t *testing.T, namespace string) []client.Object {
 	t.Helper()
 	const works = "count/manifestworks.work.open-cluster-management.io"

@@ -10,20 +10,21 @@ import (
 	"github.com/towline-io/towline/controllers"
 )
 
-// lasting is the Towline that goes on after its test, for the next one that begins with the same options: most tests need none
-// of their own, and each start takes some tenths of a second. It ends where a test makes something before it starts a Towline,
-// or starts another one, and with a test that is unshared.
+// lasting is the Towline that continues after its test, for the next test with the same options. Most tests need no
+// Towline of their own, and each start takes some tenths of a second. The lasting Towline ends before a test that
+// creates objects before its start, or that starts a second Towline. It also ends with an unshared test.
 var lasting struct {
 	mu       sync.Mutex
-	is       *running // nil while none runs
+	is       *running // nil while no lasting Towline runs
 	options  controllers.Options
-	by       *testing.T // the test that it works for; nil between two
-	unshared string     // the last test whose Towline is for no other
-	barriers [2]barrier // what its tests wait with; the second has something that travels beside it
-	failures []error    // with which it ended between two tests: the run fails with them
+	by       *testing.T // the current test; nil between two tests
+	unshared string     // the last test with an unshared Towline
+	barriers [2]barrier // the waiting aids of the tests; the second barrier has a dependency
+	failures []error    // the errors between two tests; any error fails the run
 }
 
-// goOn is the lasting Towline, if it has these options and works for no test yet, which it does then. It ends if it has others.
+// goOn returns the lasting Towline for the test t, if its options equal o and no test uses it. If the options differ,
+// goOn stops the lasting Towline.
 func goOn(t *testing.T, o controllers.Options) *running {
 	t.Helper()
 	lasting.mu.Lock()
@@ -41,7 +42,7 @@ func goOn(t *testing.T, o controllers.Options) *running {
 	return r
 }
 
-// last makes a Towline the lasting one, which works for this test now.
+// last makes r the lasting Towline, at first for the test t.
 func (r *running) last(t *testing.T, o controllers.Options) {
 	t.Helper()
 	stop := r.stop
@@ -62,7 +63,7 @@ func (r *running) last(t *testing.T, o controllers.Options) {
 	r.worksFor(t)
 }
 
-// worksFor has the lasting Towline work for a test until that ends.
+// worksFor assigns the lasting Towline to a test until the end of the test.
 func (r *running) worksFor(t *testing.T) {
 	t.Helper()
 	lasting.mu.Lock()
@@ -83,14 +84,14 @@ func (r *running) worksFor(t *testing.T) {
 	})
 }
 
-// worksForATest tells whether the lasting Towline does.
+// worksForATest reports whether a test uses the lasting Towline.
 func worksForATest() bool {
 	lasting.mu.Lock()
 	defer lasting.mu.Unlock()
 	return lasting.by != nil
 }
 
-// endUnclaimed ends the lasting Towline where it works for no test.
+// endUnclaimed stops the lasting Towline if no test uses it.
 func endUnclaimed() {
 	lasting.mu.Lock()
 	r, by := lasting.is, lasting.by
@@ -100,7 +101,7 @@ func endUnclaimed() {
 	}
 }
 
-// endBetween ends a Towline that works for no test, and notes what it failed with.
+// endBetween stops an unused Towline, and records its error.
 func (r *running) endBetween() {
 	r.stop()
 	select {
@@ -112,14 +113,14 @@ func (r *running) endBetween() {
 	}
 }
 
-// failedBetween is what the lasting ones failed with while they worked for no test.
+// failedBetween returns the errors of lasting Towlines between two tests.
 func failedBetween() error {
 	lasting.mu.Lock()
 	defer lasting.mu.Unlock()
 	return errors.Join(lasting.failures...)
 }
 
-// TestATowlineThatFailsBetweenTwoTests: its error is not lost.
+// TestATowlineThatFailsBetweenTwoTests: the error of the failed Towline is not lost.
 func TestATowlineThatFailsBetweenTwoTests(t *testing.T) {
 	r := &running{failed: make(chan error, 1)}
 	r.stop = func() { r.fail(errors.New("the cache did not end")) }
@@ -132,7 +133,8 @@ func TestATowlineThatFailsBetweenTwoTests(t *testing.T) {
 	lasting.failures = lasting.failures[:len(lasting.failures)-1]
 }
 
-// unshared ends the lasting Towline, and has that of this test end with it: another manager runs beside it, or the hub is another.
+// unshared stops the lasting Towline, and makes Towline end with this test. A test needs unshared if a second manager
+// runs in parallel, or if the test changes the hub.
 func unshared(t *testing.T) {
 	t.Helper()
 	endUnclaimed()
@@ -141,8 +143,8 @@ func unshared(t *testing.T) {
 	lasting.unshared = t.Name()
 }
 
-// related tells whether one of two tests is a part of the other, or that one itself.
+// related reports whether two tests are the same, or one test is a subtest of the second.
 func related(one, other string) bool { return within(one, other) || within(other, one) }
 
-// within tells whether a test is a part of another, or that one itself.
+// within reports whether part is the test itself or one of its subtests.
 func within(part, test string) bool { return part == test || strings.HasPrefix(part, test+"/") }

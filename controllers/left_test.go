@@ -14,10 +14,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// destructive is the finalizer that others on the cluster hold the Application by.
+// destructive is a finalizer that a foreign manager sets on the cluster's Application.
 const destructive = apis.FinalizerResources + "/foreground"
 
-// expectAsking waits until a work asks for the finalizers that are left, and returns it.
+// expectAsking waits until a work asks for the remaining finalizers, and returns the work.
 func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
@@ -27,7 +27,7 @@ func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	return w
 }
 
-// answeredUnread reports that the agent has applied the work, before it has read what it asks for.
+// answeredUnread reports that the agent has applied the work, and has not read the requested fields yet.
 func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	before := w.DeepCopy()
@@ -39,7 +39,8 @@ func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestAnOrphanThatOthersHold goes when they let it, and not before that has been read: its end would destroy what is to stay.
+// TestAnOrphanThatOthersHold: an orphaned work is deleted after the foreign finalizer has gone, and not before the
+// agent has read the finalizers. An earlier deletion would destroy the workload.
 func TestAnOrphanThatOthersHold(t *testing.T) {
 	start(t)
 	for title, finalizers := range map[string][]string{"finalizer taken off": {apis.FinalizerResources}, "never had one": nil} {
@@ -62,7 +63,8 @@ func TestAnOrphanThatOthersHold(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceThatOthersHold: who looks is told what to do, and it goes on by itself, or ends where it was.
+// TestAnotherNamespaceThatOthersHold: the condition says what to do. Afterwards the move continues automatically, or
+// the Application stays in its old namespace.
 func TestAnotherNamespaceThatOthersHold(t *testing.T) {
 	start(t)
 	for title, takenBack := range map[string]bool{"taken off": false, "taken back": true} {
@@ -94,7 +96,7 @@ func TestAnotherNamespaceThatOthersHold(t *testing.T) {
 	}
 }
 
-// TestMoveThatOthersHold: the old cluster keeps what is deployed there.
+// TestMoveThatOthersHold: the old cluster keeps the workload while the foreign finalizer exists.
 func TestMoveThatOthersHold(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -109,7 +111,8 @@ func TestMoveThatOthersHold(t *testing.T) {
 	expectDeleting(t, old)
 }
 
-// TestDeletionByPostDeleteFinalizersThatOthersHold: without its resources finalizer, the hub's Application destroys nothing.
+// TestDeletionByPostDeleteFinalizersThatOthersHold: without its resources finalizer, the hub's Application destroys
+// nothing.
 func TestDeletionByPostDeleteFinalizersThatOthersHold(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerPostDelete).Obj()
@@ -123,7 +126,8 @@ func TestDeletionByPostDeleteFinalizersThatOthersHold(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestNoFinalizerShieldsFromRevocation: who may write the Application on the cluster could set one.
+// TestNoFinalizerShieldsFromRevocation: a foreign finalizer does not delay a revocation, because any writer of the
+// cluster's Application could set one.
 func TestNoFinalizerShieldsFromRevocation(t *testing.T) {
 	start(t, deleting)
 	s, _ := ruled(t)
@@ -134,7 +138,8 @@ func TestNoFinalizerShieldsFromRevocation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestMoveDuringARequest: what is on its way says nothing of finalizers, and the cluster's Application has its own still.
+// TestMoveDuringARequest: a request on its way contains no finalizers, and the cluster's Application still has its own
+// finalizers.
 func TestMoveDuringARequest(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Finalizers(apis.FinalizerResources).Obj()

@@ -19,7 +19,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// agentFinalizer is what the work agent puts on a work and takes off when the cluster has removed everything.
+// agentFinalizer is the work agent's finalizer on a work. The agent removes the finalizer after the cluster has removed
+// all objects of the work.
 const agentFinalizer = workv1.ManifestWorkFinalizer
 
 func TestDeletionWaitsForTheCluster(t *testing.T) {
@@ -74,7 +75,8 @@ func TestDeletionOfAnApplicationThatWasNeverSent(t *testing.T) {
 	}
 }
 
-// TestDeletionWhileTheClustersNamespaceGoes: what is on the cluster is waited for, and what never got there is not.
+// TestDeletionWhileTheClustersNamespaceGoes: Towline waits for a delivered Application, and does not wait for an
+// Application without a work.
 func TestDeletionWhileTheClustersNamespaceGoes(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -131,7 +133,7 @@ func TestDeletionWhileTowlineIsDown(t *testing.T) {
 	}
 }
 
-// TestMove: the new cluster has the Application before the old one loses it.
+// TestMove: the new cluster gets the Application before the old cluster loses it.
 func TestMove(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -156,7 +158,7 @@ func TestMove(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestMoveBack: half way there it ends where it was, with one work.
+// TestMoveBack: a move that is taken back half-way ends on the old cluster, with a single work.
 func TestMoveBack(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -176,7 +178,7 @@ func TestMoveBack(t *testing.T) {
 	}
 }
 
-// TestMoveThatNeverGetsHealthy ends all the same.
+// TestMoveThatNeverGetsHealthy: the move of an unhealthy Application ends after the timeout.
 func TestMoveThatNeverGetsHealthy(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Move.Timeout = time.Second })
 	app := application(t, cluster(t)).Obj()
@@ -189,7 +191,7 @@ func TestMoveThatNeverGetsHealthy(t *testing.T) {
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
 }
 
-// deployed is an Application with Argo CD's finalizer that its cluster has, and reports to be healthy.
+// deployed creates a healthy Application with Argo CD's finalizer, applied on its cluster.
 func deployed(t *testing.T) *argocd.Application {
 	t.Helper()
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -199,8 +201,8 @@ func deployed(t *testing.T) *argocd.Application {
 	return app
 }
 
-// relocating is an Application that its cluster has and that is to go to another namespace there, once its work does not
-// destroy what it deployed.
+// relocating creates a delivered Application whose namespace on the cluster is about to change. The move waits until
+// the work no longer destroys the workload.
 func relocating(t *testing.T) *argocd.Application {
 	t.Helper()
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -211,7 +213,8 @@ func relocating(t *testing.T) *argocd.Application {
 	return app
 }
 
-// expectStaying waits until the work has an Application in that namespace whose end does not destroy what it deployed.
+// expectStaying waits until the work contains the Application in the namespace without finalizers, so that the deletion
+// of the Application keeps the workload.
 func expectStaying(t *testing.T, app *argocd.Application, namespace string) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -225,8 +228,8 @@ func expectStaying(t *testing.T, app *argocd.Application, namespace string) *wor
 	return w
 }
 
-// TestAnotherNamespaceOnTheCluster: the Application there loses its finalizers before it goes, since what it deployed is
-// the next one's.
+// TestAnotherNamespaceOnTheCluster: the Application in the old namespace loses its finalizers before its deletion,
+// because its workload belongs to the next Application.
 func TestAnotherNamespaceOnTheCluster(t *testing.T) {
 	start(t)
 	app := deployed(t)
@@ -244,8 +247,8 @@ func TestAnotherNamespaceOnTheCluster(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestAnotherNamespaceOfAWorkThatIsNotSeen: a work that has lost its label is found by its name only, and leaves its place
-// as any other does.
+// TestAnotherNamespaceOfAWorkThatIsNotSeen: Towline finds a work without its label only by name, and moves the work
+// like any other.
 func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
 	for title, adopt := range map[string]string{"as asked": apis.AdoptMatching, "one that may not take over": apis.AdoptNever} {
 		t.Run(title, func(t *testing.T) {
@@ -254,7 +257,7 @@ func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
 			towline.stop()
 			edit(t, workOf(t, app), func(w *workv1.ManifestWork) {
 				delete(w.Labels, apis.LabelPull)
-				w.Spec.ManifestConfigs[0].UpdateStrategy = nil // as older controllers make them
+				w.Spec.ManifestConfigs[0].UpdateStrategy = nil // as older controllers create works
 			})
 			edit(t, app, func(a *argocd.Application) {
 				a.Annotations[apis.AnnotationAppNamespace], a.Annotations[apis.AnnotationAdopt] = "elsewhere", adopt
@@ -269,7 +272,7 @@ func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceTakenBack: nothing has happened.
+// TestAnotherNamespaceTakenBack: a change of the namespace that is taken back has no effect.
 func TestAnotherNamespaceTakenBack(t *testing.T) {
 	start(t)
 	app := relocating(t)
@@ -278,8 +281,8 @@ func TestAnotherNamespaceTakenBack(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestAnotherNamespaceDuringARequest: the agent's answer is waited for first. The Application in the new namespace has never
-// heard of the operation that the one before it took, and that is over with it.
+// TestAnotherNamespaceDuringARequest: the move waits for the agent's answer to the request. The Application in the new
+// namespace does not know the old Application's operation, and the operation ends with the old Application.
 func TestAnotherNamespaceDuringARequest(t *testing.T) {
 	start(t)
 	app := deployed(t)
@@ -303,12 +306,13 @@ func TestAnotherNamespaceDuringARequest(t *testing.T) {
 	expectWork(t, app)
 }
 
-// clusterKey is the namespace and name that the Application is to have on its cluster.
+// clusterKey returns the namespace and name of the Application on its cluster.
 func clusterKey(app *argocd.Application) types.NamespacedName {
 	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
 }
 
-// TestMadeAgainWhileTheClusterRemovesIt: a new work beside one that is going could lose what it has applied to that.
+// TestMadeAgainWhileTheClusterRemovesIt: a new work in parallel to a deleted work could lose its applied objects to the
+// deletion.
 func TestMadeAgainWhileTheClusterRemovesIt(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -330,7 +334,7 @@ func TestMadeAgainWhileTheClusterRemovesIt(t *testing.T) {
 	expectNoNotice(t, again, apis.ConditionMoveWarning)
 }
 
-// TestDeletionDuringAChangeOfNamespace: what the Application deployed goes with it, as it has asked for.
+// TestDeletionDuringAChangeOfNamespace: the workload is deleted with the Application, as the finalizer requests.
 func TestDeletionDuringAChangeOfNamespace(t *testing.T) {
 	start(t)
 	app := relocating(t)
@@ -351,7 +355,8 @@ func TestDeletionDuringAChangeOfNamespace(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestAPayloadThatTheClusterChanged is put right, and taken for no change of namespace.
+// TestAPayloadThatTheClusterChanged: Towline repairs the payload, and does not treat the change as a change of
+// namespace.
 func TestAPayloadThatTheClusterChanged(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -365,7 +370,7 @@ func TestAPayloadThatTheClusterChanged(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceUnseen: what its agent has never seen has nothing to lose.
+// TestAnotherNamespaceUnseen: a work that no agent has seen can move at once.
 func TestAnotherNamespaceUnseen(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -375,7 +380,7 @@ func TestAnotherNamespaceUnseen(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestAnotherNamespaceOfAWorkMadeAnew: its cluster may have what the one before it brought.
+// TestAnotherNamespaceOfAWorkMadeAnew: the cluster may still have the Application of the previous work.
 func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	start(t)
 	app := madeAnew(t)
@@ -388,7 +393,7 @@ func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestAnotherNamespaceRefused: the cluster's words say why nothing goes on.
+// TestAnotherNamespaceRefused: the condition quotes the cluster's reason for the refusal.
 func TestAnotherNamespaceRefused(t *testing.T) {
 	start(t)
 	app := deployed(t)
@@ -402,7 +407,7 @@ func TestAnotherNamespaceRefused(t *testing.T) {
 	}
 }
 
-// TestMoveOldFirst: what must not run twice is gone from the old cluster before the new one hears of it.
+// TestMoveOldFirst: the old cluster removes an Application that must not run twice before the new cluster gets it.
 func TestMoveOldFirst(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -423,7 +428,8 @@ func TestMoveOldFirst(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestMoveOldFirstToWhereItCannotGo: it stays where it is, rather than run nowhere.
+// TestMoveOldFirstToWhereItCannotGo: the Application stays on the old cluster if the new cluster cannot take it.
+// Otherwise it would run nowhere.
 func TestMoveOldFirstToWhereItCannotGo(t *testing.T) {
 	start(t)
 	for reason, hinder := range map[string]func(*testing.T, *scene){
@@ -456,7 +462,8 @@ func TestMoveOldFirstToWhereItCannotGo(t *testing.T) {
 	}
 }
 
-// TestMoveOldFirstToAClusterThatIsAway: it stays where it is until that is back, and goes then by itself.
+// TestMoveOldFirstToAClusterThatIsAway: the Application stays on the old cluster until the new cluster is available,
+// and then moves automatically.
 func TestMoveOldFirstToAClusterThatIsAway(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
@@ -476,18 +483,18 @@ func TestMoveOldFirstToAClusterThatIsAway(t *testing.T) {
 	availability(t, to, metav1.ConditionTrue, "")
 	expectDeleting(t, old)
 	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
-	availability(t, to, metav1.ConditionUnknown, "its lease is old") // too late: nothing keeps it any more
+	availability(t, to, metav1.ConditionUnknown, "its lease is old") // too late: the removal has begun
 	release(t, old)
 	expectWork(t, app)
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// large is a spec that fits into no work.
+// large returns a spec that exceeds the size limit of a work.
 func large(spec []byte) []byte {
 	return []byte(strings.Replace(string(spec), "{", `{"info":[{"name":"x","value":"`+strings.Repeat("x", work.MaxPayload)+`"}],`, 1))
 }
 
-// TestMadeAgainUnderItsName: the new Application's work takes over before that of the old one goes.
+// TestMadeAgainUnderItsName: the new Application's work takes over before the deletion of the old Application's work.
 func TestMadeAgainUnderItsName(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)

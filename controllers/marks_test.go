@@ -18,10 +18,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// chosenLabel is one that an administrator has Argo CD track by.
+// chosenLabel is the tracking label that an administrator has configured in Argo CD.
 const chosenLabel = "example.com/argocd-app"
 
-// mark puts on an object what the hub's controllers put on one that an app-of-apps named "apps" deployed.
+// mark sets on an object the marks that the hub's controllers set on an object of the app-of-apps "apps".
 func mark(obj client.Object) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	if labels == nil {
@@ -38,7 +38,7 @@ func mark(obj client.Object) {
 	obj.SetAnnotations(annotations)
 }
 
-// marksIn are the keys and values of marks in what a work carries.
+// marksIn returns the keys and values of marks in the objects of a work.
 func marksIn(w *workv1.ManifestWork) (found []string) {
 	for _, part := range []string{
 		apis.LabelInstance, chosenLabel, apis.AnnotationTrackingID, apis.AnnotationInstallationID, apis.AnnotationNotified, `"apps"`,
@@ -59,8 +59,8 @@ func argocdSettings(t *testing.T, label string) *corev1.ConfigMap {
 	return cm
 }
 
-// trackedOnHub are an Application and all that travels beside it, each deployed by an Application of the hub, and the works
-// that carry them.
+// trackedOnHub creates an Application and all kinds of dependencies, each tracked by an Application of the hub, and
+// returns the keys of their works.
 func trackedOnHub(t *testing.T) (*argocd.Application, []types.NamespacedName) {
 	t.Helper()
 	c := cluster(t)
@@ -82,8 +82,8 @@ func trackedOnHub(t *testing.T) (*argocd.Application, []types.NamespacedName) {
 	}
 }
 
-// TestMarksDoNotTravel: neither on the Application nor on what travels beside it, by Argo CD's default or by the label that
-// an administrator has chosen.
+// TestMarksDoNotTravel: tracking marks reach the cluster neither on the Application nor on its dependencies. The test
+// covers Argo CD's default label and a label chosen by an administrator.
 func TestMarksDoNotTravel(t *testing.T) {
 	start(t)
 	settings := argocdSettings(t, chosenLabel)
@@ -109,7 +109,8 @@ func TestMarksDoNotTravel(t *testing.T) {
 	})
 }
 
-// TestBookkeepingWritesNoWork: the hub's notifications controller writes what it has sent with every event.
+// TestBookkeepingWritesNoWork: the hub's notifications controller records each sent event in an annotation. The
+// annotation alone must not change the work.
 func TestBookkeepingWritesNoWork(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -124,8 +125,8 @@ func TestBookkeepingWritesNoWork(t *testing.T) {
 	}
 }
 
-// TestMarksThatAnEarlierVersionSent: each work that carries marks, or finalizers that nobody takes off on a cluster, is
-// written once.
+// TestMarksThatAnEarlierVersionSent: Towline rewrites each work with marks once. The same holds for finalizers that no
+// controller on a cluster removes.
 func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	towline := start(t)
 	app, keys := trackedOnHub(t)
@@ -158,7 +159,7 @@ func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	}
 }
 
-// remarked is a manifest as an earlier version made it.
+// remarked returns a manifest as an earlier version created it.
 func remarked(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	obj := &metav1.PartialObjectMetadata{}

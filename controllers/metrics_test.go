@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// series are those of a metric whose labels have these values; others are left out.
+// series returns the series of a metric with the given label values. Further labels do not matter.
 func series(t *testing.T, name string, labels map[string]string) (found []*dto.Metric) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
@@ -38,7 +38,7 @@ func series(t *testing.T, name string, labels map[string]string) (found []*dto.M
 	return found
 }
 
-// samples is how often a histogram has been told of something, over all series with these labels.
+// samples returns the number of observations of a histogram, over all series with the labels.
 func samples(t *testing.T, name string, labels map[string]string) (n uint64) {
 	t.Helper()
 	for _, m := range series(t, name, labels) {
@@ -47,7 +47,8 @@ func samples(t *testing.T, name string, labels map[string]string) (n uint64) {
 	return n
 }
 
-// expectCounted waits until that many Applications of a namespace are in a state, for a reason unless it is empty.
+// expectCounted waits until the metric counts the wanted number of a namespace's Applications in a state. An empty
+// reason matches any reason.
 func expectCounted(t *testing.T, namespace, state, reason string, want float64) {
 	t.Helper()
 	labels := map[string]string{"namespace": namespace, "state": state}
@@ -62,15 +63,15 @@ func expectCounted(t *testing.T, namespace, state, reason string, want float64) 
 	}, soon, tick).Should(Equal(want), "Applications %v", labels)
 }
 
-// expectUncounted waits until no Application of a namespace counts as anything.
+// expectUncounted waits until the metric has no series for a namespace.
 func expectUncounted(t *testing.T, namespace string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() int { return len(series(t, "towline_applications", map[string]string{"namespace": namespace})) }, soon, tick).
 		Should(BeZero(), "series of Applications in %s", namespace)
 }
 
-// TestApplicationsAreCountedByState from before their cluster is named until they are gone, an Application without an ApplicationSet
-// among them; and the time that each part of the way takes is measured.
+// TestApplicationsAreCountedByState: the metric counts Applications in every state until their deletion, also without a
+// cluster or an ApplicationSet. Further metrics measure the time of each step of the delivery.
 func TestApplicationsAreCountedByState(t *testing.T) {
 	start(t)
 	g := NewWithT(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// TestNamespacesAreBrought: a cluster gets the namespace in which an Application arrives, and keeps it.
+// TestNamespacesAreBrought: a cluster gets the namespace of an Application, and keeps the namespace.
 func TestNamespacesAreBrought(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Dependencies.Namespaces = true })
 	c := cluster(t)

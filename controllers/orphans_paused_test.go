@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// readsOf is how often Applications of that namespace have been read since reads were taken last.
+// readsOf returns the number of reads of Applications in the namespace since the last call of takeReads.
 func (r *running) readsOf(namespace string) (n int) {
 	for _, path := range r.writes.takeReads() {
 		if strings.Contains(path, "/namespaces/"+namespace+"/applications/") {
@@ -23,11 +23,12 @@ func (r *running) readsOf(namespace string) (n int) {
 	return n
 }
 
-// quiet is longer than Towline waits before it looks again at what the cache and the API server did not agree on. That it does not
-// look again later either is decided: see TestOrphan and TestRelease of package delivery, where a wait says how long it lasts.
+// quiet is longer than Towline's wait before the next check of a disagreement between the cache and the API server.
+// Package delivery decides that no later check follows: see its TestOrphan and TestRelease, where each wait has a
+// duration.
 const quiet = 1500 * time.Millisecond
 
-// expectUnread waits until Towline has read no Application of that namespace for so long.
+// expectUnread waits until Towline has read no Application of the namespace for the time quiet.
 func expectUnread(t *testing.T, towline *running, namespace string) {
 	t.Helper()
 	last, reads := time.Now(), 0
@@ -39,10 +40,11 @@ func expectUnread(t *testing.T, towline *running, namespace string) {
 	}, 20*quiet, tick).Should(BeNumerically(">", quiet), func() string { return fmt.Sprintf("%d reads of its Applications", reads) })
 }
 
-// few are the controllers that have to do with an Application's end.
+// few enables only the controllers that take part in the deletion of an Application.
 func few(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} }
 
-// TestOrphansOnAPausedClusterCostNothing while nothing changes, and go on when the pause ends.
+// TestOrphansOnAPausedClusterCostNothing: orphans on a paused cluster cause no reads while nothing changes, and
+// continue after the pause.
 func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
 	for title, tc := range map[string]struct {
 		count int
@@ -72,7 +74,7 @@ func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsLetGoOfOnAPausedClusterCostsNothing either.
+// TestWhatIsLetGoOfOnAPausedClusterCostsNothing: a release on a paused cluster causes no reads either.
 func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
 	towline := start(t, few)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

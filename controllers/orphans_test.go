@@ -19,7 +19,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// atWork lets the agent begin with an Application's work: it puts its finalizer on it and applies it.
+// atWork plays the start of the work agent: the agent sets its finalizer on the Application's work, and applies the
+// work.
 func atWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	expectWork(t, app)
@@ -29,21 +30,21 @@ func atWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// hasty is a hub where little else is missing after a start, so that it looks for others for a moment only.
+// hasty shortens the loss window, for a hub with few missing Applications after a start.
 func hasty(o *controllers.Options) { o.LossWindow = 300 * time.Millisecond }
 
-// patient looks for others for as long as a loaded machine takes to find them.
+// patient sets a loss window that is long enough for a loaded machine to find all missing Applications.
 func patient(o *controllers.Options) { o.LossWindow = 3 * time.Second }
 
-// dropped deletes an Application as `argocd app delete --cascade=false` does: it takes the finalizers off first.
+// dropped deletes an Application like `argocd app delete --cascade=false`: the finalizers are removed first.
 func dropped(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 	remove(t, app)
 }
 
-// TestAnOrphanDoesNotCascade: who takes the finalizer off the hub's copy wants what it deployed to stay, also where the
-// work has not heard of that.
+// TestAnOrphanDoesNotCascade: a user who removes the finalizer from the hub's Application wants to keep the workload,
+// even if the work still has the finalizer.
 func TestAnOrphanDoesNotCascade(t *testing.T) {
 	for title, request := range map[string]string{"an Application": "", "a request": `{"sync":{}}`} {
 		t.Run(title, func(t *testing.T) {
@@ -72,9 +73,10 @@ func TestAnOrphanDoesNotCascade(t *testing.T) {
 	}
 }
 
-// TestAnOrphanThatNoBackupHas: the console of Advanced Cluster Management keeps Applications of ApplicationSets out of backups. A hub
-// that was restored has the sets and no Applications, until the sets have run again. A work of one of them is kept until then, however
-// few there are, and taken over. Once the set has an Application, one that is missing was deleted.
+// TestAnOrphanThatNoBackupHas: the console of Advanced Cluster Management keeps Applications of ApplicationSets out of
+// backups. A restored hub has the ApplicationSets but no Applications, until the ApplicationSets have run again.
+// Towline keeps such works until then, even a small number of them, and the new Applications take over. Once the
+// ApplicationSet has an Application, a missing Application counts as deleted.
 func TestAnOrphanThatNoBackupHas(t *testing.T) {
 	towline := start(t)
 	set := unique("set")
@@ -111,8 +113,8 @@ func TestAnOrphanThatNoBackupHas(t *testing.T) {
 	g.Expect(gone.Annotations[apis.AnnotationOrphanedAt]).To(BeEmpty())
 }
 
-// TestAnOrphanThatItsClusterRefuses is told of, and kept until the Application is not there any more: the cluster's copy
-// may cascade.
+// TestAnOrphanThatItsClusterRefuses: an event reports the refusal. The work stays until the cluster's Application is
+// gone, because the cluster's Application may cascade.
 func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -126,7 +128,8 @@ func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestEndsThatWereToldOfOutlastARestart: works that wait for their clusters know that nobody is to come back.
+// TestEndsThatWereToldOfOutlastARestart: a work that waits for its cluster records that its Application will not
+// return.
 func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t, apis.FinalizerResources)
@@ -144,7 +147,8 @@ func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
 	}
 }
 
-// TestAWorkThatWaitsCanBeAdopted: its Application has ended, and a person says that all is to stay on the cluster.
+// TestAWorkThatWaitsCanBeAdopted: after the end of the Application, a person decides that everything stays on the
+// cluster.
 func TestAWorkThatWaitsCanBeAdopted(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -162,7 +166,8 @@ func TestAWorkThatWaitsCanBeAdopted(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestDeletionAfterARelease: the hub's finalizer asks for a cascade, so the cluster's copy gets it back before it goes.
+// TestDeletionAfterARelease: the hub's finalizer requests a cascade, so the cluster's Application gets the finalizer
+// back before its deletion.
 func TestDeletionAfterARelease(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -186,8 +191,9 @@ func TestDeletionAfterARelease(t *testing.T) {
 	}
 }
 
-// TestAReleaseWaitsForThePause of the Application, its ApplicationSet or the cluster, and goes on when that ends. Which slip meets
-// which pause makes no difference: see TestRelease of package delivery.
+// TestAReleaseWaitsForThePause: a release waits while the Application, its ApplicationSet or the cluster is paused, and
+// continues after the pause. The combination of the kind of release and the kind of pause makes no difference: see
+// TestRelease of package delivery.
 func TestAReleaseWaitsForThePause(t *testing.T) {
 	start(t)
 	for slip, tc := range map[string]struct{ cause, says, shownBy string }{
@@ -202,7 +208,7 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 			w := atWork(t, app)
 			pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "Namespace": namespaceOf(c.Name)}[tc.cause]
 			annotate(t, pauses, "true")
-			expectNotice(t, app, apis.ConditionPausedWarning, "on "+tc.says) // a pause that is not known yet keeps nothing
+			expectNotice(t, app, apis.ConditionPausedWarning, "on "+tc.says) // a pause that the cache does not have yet delays nothing
 			edit(t, app, slips[slip])
 			expectNotice(t, app, tc.shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+tc.says)
 			settled(t)
@@ -215,7 +221,7 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 	}
 }
 
-// many are more Applications than go unnoticed, with an agent at work on them.
+// many creates more Applications than the limit for a mass loss, with an agent at work on each.
 func many(t *testing.T, finalizers ...string) ([]*argocd.Application, []*workv1.ManifestWork) {
 	t.Helper()
 	c, ns := cluster(t), namespace(t, unique("apps"))
@@ -232,8 +238,8 @@ func many(t *testing.T, finalizers ...string) ([]*argocd.Application, []*workv1.
 	return apps, works
 }
 
-// TestALossInBulkIsHeld: what many works speak of and the hub does not have, without having told of its end, is kept
-// until somebody decides, or it is there again.
+// TestALossInBulkIsHeld: if many works lack their Applications, and Towline has seen no deletion, Towline keeps the
+// works. The works wait until a person decides, or the Applications exist again.
 func TestALossInBulkIsHeld(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t, apis.FinalizerResources)
@@ -254,16 +260,16 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	again := fixture.Application(apps[0].Name).Namespace(apps[0].Namespace).Cluster(apps[0].Cluster()).Obj()
 	create(t, again)
 	applied(t, expectWork(t, again))
-	expectDeleting(t, works[0]) // the new one's has taken its place
+	expectDeleting(t, works[0]) // the work of the new Application has replaced the old work
 
-	// Somebody decides for one.
+	// A person decides for a single work.
 	edit(t, works[2], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = delivery.AfterRestoreAdopt })
 	g.Eventually(func() bool { return work.Released(get(t, works[2])) }, soon, tick).Should(BeTrue())
 	edit(t, works[3], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = delivery.AfterRestoreDelete })
 	applied(t, expectAsking(t, works[3]))
 	expectDeleting(t, works[3])
 
-	// One that is there again just long enough to be deleted is lost no longer.
+	// An Application that existed again for a short time and was deleted is no longer lost.
 	brief := fixture.Application(apps[1].Name).Namespace(apps[1].Namespace).Cluster(apps[1].Cluster()).Obj()
 	create(t, brief)
 	expectWork(t, brief)
@@ -271,7 +277,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	applied(t, expectAsking(t, works[1]))
 	expectDeleting(t, works[1])
 
-	// A few that are left after a restart are still the same loss.
+	// A few remaining works after a restart still belong to the same loss.
 	towline.stop()
 	for _, w := range works[:9] {
 		end(t, w)
@@ -289,7 +295,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	}
 }
 
-// TestALossWaitsForThePause of its cluster: nothing that is watched tells of its end.
+// TestALossWaitsForThePause: a loss on a paused cluster waits for the end of the pause. No watch reports the end.
 func TestALossWaitsForThePause(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t)
@@ -311,7 +317,8 @@ func TestALossWaitsForThePause(t *testing.T) {
 	}
 }
 
-// TestALossThatIsNone: where somebody says so, the Applications go from their clusters, and what they deployed stays.
+// TestALossThatIsNone: after a person's decision "delete", the Applications leave their clusters, and the workload
+// stays.
 func TestALossThatIsNone(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t)
@@ -326,7 +333,7 @@ func TestALossThatIsNone(t *testing.T) {
 	}
 }
 
-// TestADeletionInBulkIsNoLoss: Towline was told of each end.
+// TestADeletionInBulkIsNoLoss: Towline has seen every deletion.
 func TestADeletionInBulkIsNoLoss(t *testing.T) {
 	start(t)
 	apps, works := many(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// lostWith is an Application that its ApplicationSet has deleted since the Placement dropped a cluster that is not available, with
-// the work that its agent has seen.
+// lostWith creates an Application with a work that the agent has seen. The Placement then drops the unavailable
+// cluster, and the ApplicationSet deletes the Application.
 func lostWith(t *testing.T) (l struct {
 	cluster *clusterv1.ManagedCluster
 	set     *unstructured.Unstructured
@@ -45,14 +45,15 @@ func lostWith(t *testing.T) (l struct {
 	return l
 }
 
-// standing tells whether the deletion of a work has not been asked for.
+// standing reports whether a work has no deletion timestamp.
 func standing(t *testing.T, w *workv1.ManifestWork) bool {
 	t.Helper()
 	now := get(t, w.DeepCopy())
 	return now != nil && now.DeletionTimestamp.IsZero()
 }
 
-// TestAnOutageDeletesNothing, over a restart, and what its ApplicationSet makes anew takes over; whether or not decisions are watched.
+// TestAnOutageDeletesNothing: an outage deletes nothing, also over a restart. The recreated Application takes over the
+// work. The test runs with and without a watch of decisions.
 func TestAnOutageDeletesNothing(t *testing.T) {
 	for _, mode := range []string{grants.BindingOrPlacement, grants.Placement} {
 		t.Run(mode, func(t *testing.T) {
@@ -88,7 +89,7 @@ func TestAnOutageDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatIsMeant: what people ask for goes on at once.
+// TestAnOutageThatIsMeant: a deletion that a person requests continues at once.
 func TestAnOutageThatIsMeant(t *testing.T) {
 	start(t)
 	for title, asks := range map[string]func(*argocd.Application, *unstructured.Unstructured){
@@ -116,7 +117,7 @@ func TestAnOutageThatIsMeant(t *testing.T) {
 	}
 }
 
-// TestAnOutageWithoutGrants: where nobody needs a right to a cluster, decisions are read all the same.
+// TestAnOutageWithoutGrants: Towline reads decisions even if no permission for clusters is necessary.
 func TestAnOutageWithoutGrants(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Authorization.Clusters = grants.None })
 	l := lostWith(t)

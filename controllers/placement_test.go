@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// decided makes a PlacementDecision of a Placement that has chosen those clusters.
+// decided creates a PlacementDecision of a Placement with the clusters.
 func decided(t *testing.T, namespace, placement, name string, clusters ...string) *clusterv1beta1.PlacementDecision {
 	t.Helper()
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
@@ -26,13 +26,14 @@ func decided(t *testing.T, namespace, placement, name string, clusters ...string
 	return d
 }
 
-// expectCluster waits until the Application names that cluster.
+// expectCluster waits until the Application names the cluster.
 func expectCluster(t *testing.T, app *argocd.Application, cluster string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string { return get(t, app).Cluster() }, soon, tick).Should(Equal(cluster))
 }
 
-// expectPlacement waits until the Application says of its Placement what contains those words; nothing for empty words.
+// expectPlacement waits until the Application's PlacementWarning contains the text. Empty: until the condition is
+// absent.
 func expectPlacement(t *testing.T, app *argocd.Application, says string) {
 	t.Helper()
 	match := ContainSubstring(says)
@@ -45,8 +46,8 @@ func expectPlacement(t *testing.T, app *argocd.Application, says string) {
 	}, soon, tick).Should(match)
 }
 
-// expectStay waits until an Application that was sent to another cluster for a moment has nothing there and is not on its way: the move may
-// have begun before its cluster was put right, and takes some writes to go back.
+// expectStay waits until an Application that briefly named a second cluster has no work on the second cluster, and no
+// MoveWarning. The move may have begun before the correction of the annotation, and takes some writes to go back.
 func expectStay(t *testing.T, app *argocd.Application, from string) {
 	t.Helper()
 	there := app.DeepCopy()
@@ -57,7 +58,7 @@ func expectStay(t *testing.T, app *argocd.Application, from string) {
 	}, soon, tick).Should(BeFalse(), "it is on its way still")
 }
 
-// following starts an Application that follows the Placement "best", and names no cluster.
+// following creates an Application with the Placement "best" and without a cluster.
 func following(t *testing.T, namespace string) *argocd.Application {
 	t.Helper()
 	app := application(t, cluster(t)).Namespace(namespace).Annotation(apis.AnnotationPlacement, "best").Obj()
@@ -66,8 +67,8 @@ func following(t *testing.T, namespace string) *argocd.Application {
 	return app
 }
 
-// TestPlacementIsFollowed from nothing to one cluster and the next, and back from what somebody else wrote. The Placement of
-// another namespace, and another Placement, mean nothing.
+// TestPlacementIsFollowed: the Application follows its Placement to the first cluster and to the next, and Towline
+// reverts a foreign change. A second Placement, or a Placement in a second namespace, has no effect.
 func TestPlacementIsFollowed(t *testing.T) {
 	towline := start(t)
 	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
@@ -88,7 +89,7 @@ func TestPlacementIsFollowed(t *testing.T) {
 	expectHealth(t, app, "Healthy")
 	expectSettled(t, app)
 	expectStay(t, app, b.Name)
-	settle(t, towline, ns) // nothing is written at rest
+	settle(t, towline, ns) // no writes at rest
 
 	first := expectWork(t, app)
 	choose(t, d, b.Name)
@@ -100,7 +101,7 @@ func TestPlacementIsFollowed(t *testing.T) {
 	}
 }
 
-// TestPlacementThatDoesNotDecide takes nothing away.
+// TestPlacementThatDoesNotDecide: without a decision, the Application keeps its cluster.
 func TestPlacementThatDoesNotDecide(t *testing.T) {
 	start(t)
 	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
@@ -131,7 +132,8 @@ func TestPlacementThatDoesNotDecide(t *testing.T) {
 	stays("")
 }
 
-// TestPlacementOfAnApplicationSet: its controller would undo what is written. Nothing is, and the Application says why.
+// TestPlacementOfAnApplicationSet: the ApplicationSet controller would revert Towline's annotation. Towline therefore
+// writes nothing, and the Application shows the reason.
 func TestPlacementOfAnApplicationSet(t *testing.T) {
 	start(t)
 	ns, a := namespace(t, unique("apps")), cluster(t)
@@ -145,7 +147,7 @@ func TestPlacementOfAnApplicationSet(t *testing.T) {
 	}
 }
 
-// TestPlacementThatAnotherUndoes: it is put right some times, and then held, with a word.
+// TestPlacementThatAnotherUndoes: Towline repairs the annotation a few times, and then stops with a condition.
 func TestPlacementThatAnotherUndoes(t *testing.T) {
 	towline := start(t)
 	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
@@ -175,8 +177,8 @@ func TestPlacementThatAnotherUndoes(t *testing.T) {
 	expectPlacement(t, app, "")
 }
 
-// TestPlacementOfWhatIsNotForPull: the warning goes with the pull label, set to false or taken off, and comes with an ApplicationSet that
-// takes the Application over.
+// TestPlacementOfWhatIsNotForPull: the warning ends when the pull label is false or removed, and returns when an
+// ApplicationSet takes the Application over.
 func TestPlacementOfWhatIsNotForPull(t *testing.T) {
 	start(t)
 	ns, a := namespace(t, unique("apps")), cluster(t)
@@ -200,7 +202,7 @@ func TestPlacementOfWhatIsNotForPull(t *testing.T) {
 	expectPlacement(t, app, "ApplicationSet set")
 }
 
-// TestPlacementUnderTheAdmissionPolicies: Towline's token names clusters for those that follow a Placement, and for no others.
+// TestPlacementUnderTheAdmissionPolicies: Towline's token may set the cluster only on Applications with a Placement.
 func TestPlacementUnderTheAdmissionPolicies(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	towline, ns := asTowline(t, "argocd", "towline-controller"), namespace(t, unique("apps"))

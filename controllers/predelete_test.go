@@ -14,10 +14,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// preDelete are the finalizers that an Argo CD of the hub (3.3 and later) gives an Application with pre-delete hooks.
+// preDelete are the finalizers that the hub's Argo CD (3.3 and later) sets on an Application with pre-delete hooks.
 var preDelete = []string{apis.FinalizerPreDelete, apis.FinalizerPreDelete + "/cleanup"}
 
-// held are the finalizers of what an Application's work carries.
+// held returns the finalizers of the Application in its work.
 func held(t *testing.T, app *argocd.Application) []string {
 	t.Helper()
 	there, ok := work.Carried(expectWork(t, app))
@@ -27,8 +27,8 @@ func held(t *testing.T, app *argocd.Application) []string {
 	return there.Finalizers
 }
 
-// TestDeletionWithPreDeleteFinalizers: they stay on the hub, since not every Argo CD on a cluster takes them off, and the
-// hub's Application ends when its cluster has removed its own.
+// TestDeletionWithPreDeleteFinalizers: the pre-delete finalizers stay on the hub, because not every Argo CD on a
+// cluster removes them. The hub's Application ends after the cluster has removed its Application.
 func TestDeletionWithPreDeleteFinalizers(t *testing.T) {
 	start(t)
 	for title, others := range map[string][]string{"with a cascade": {apis.FinalizerResources}, "alone": nil} {
@@ -40,7 +40,7 @@ func TestDeletionWithPreDeleteFinalizers(t *testing.T) {
 			}
 			w := atWork(t, app)
 			remove(t, app)
-			if others == nil { // the cluster says first that nothing there destroys what is to stay
+			if others == nil { // the cluster first confirms that no finalizer destroys the workload
 				applied(t, expectAsking(t, w))
 			}
 			expectDeleting(t, w)
@@ -53,7 +53,7 @@ func TestDeletionWithPreDeleteFinalizers(t *testing.T) {
 	}
 }
 
-// TestEndsWithPreDeleteFinalizers: whatever lets an Application go takes them off as well.
+// TestEndsWithPreDeleteFinalizers: every kind of end of an Application also removes the pre-delete finalizers.
 func TestEndsWithPreDeleteFinalizers(t *testing.T) {
 	start(t)
 	for title, end := range map[string]func(t *testing.T, app *argocd.Application){
@@ -93,7 +93,8 @@ func TestEndsWithPreDeleteFinalizers(t *testing.T) {
 	}
 }
 
-// TestFinalizersThatTowlinesTokenMayTakeOff: those by which the end of an Application waits for its cluster, and no others.
+// TestFinalizersThatTowlinesTokenMayTakeOff: Towline may remove only the finalizers that make the end of an Application
+// wait for its cluster.
 func TestFinalizersThatTowlinesTokenMayTakeOff(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	towline := asTowline(t, "argocd", "towline-controller")
@@ -109,7 +110,7 @@ func TestFinalizersThatTowlinesTokenMayTakeOff(t *testing.T) {
 		return towline.Patch(t.Context(), app.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`)), client.DryRunAll)
 	}
 	heeded := deleted(t, "example.com/mine")
-	// An API server that does not know the rights of that account yet refuses it too, for another reason.
+	// An API server that does not know the rights of the ServiceAccount yet refuses the patch too, for another reason.
 	NewWithT(t).Eventually(func() error { return try(heeded) }, soon, tick).
 		Should(MatchError(ContainSubstring("Towline takes off Argo CD's finalizers")), "the policy is not heeded")
 	for finalizer, may := range map[string]bool{

@@ -53,8 +53,8 @@ func TestPropagationLeavesTheHubApplicationAlone(t *testing.T) {
 	NewWithT(t).Expect(after.Finalizers).To(Equal(before.Finalizers))
 }
 
-// TestPropagationOfANewerArgoCD sends fields that this build has never heard of through two API servers' worth of
-// encoding: from the hub Application to the payload of the stored work.
+// TestPropagationOfANewerArgoCD sends fields that this build does not know through the encoding of two API servers:
+// from the hub Application to the payload of the stored work.
 func TestPropagationOfANewerArgoCD(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Spec(`{"project":"default","destination":{"namespace":"x"},`+
@@ -155,8 +155,8 @@ func TestPropagationLeavesAWorkOfOthersAlone(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestPropagationProblems: each is told where the user looks, and is over as soon as its cause is, without a touch
-// of the Application where the cause lies elsewhere.
+// TestPropagationProblems: each problem appears on the Application, and disappears with its cause. If the cause lies
+// elsewhere, no change of the Application is necessary.
 func TestPropagationProblems(t *testing.T) {
 	start(t)
 	spare := cluster(t)
@@ -355,7 +355,7 @@ func TestTakenOffLabelLeavesWhatRunsAlone(t *testing.T) {
 	}
 }
 
-// TestRestartWritesNothing: what has converged stays as it is.
+// TestRestartWritesNothing: a restart does not write converged objects.
 func TestRestartWritesNothing(t *testing.T) {
 	first := start(t)
 	c := cluster(t)
@@ -365,7 +365,7 @@ func TestRestartWritesNothing(t *testing.T) {
 		create(t, app)
 		report(t, app, feedbackOf(app).Healthy("abc"))
 		expectHealth(t, app, "Healthy")
-		expectSettled(t, app) // its work is written once more when the hub shows the first comparison
+		expectSettled(t, app) // Towline writes the work once more when the hub shows the first comparison
 		apps = append(apps, app)
 	}
 	blocked := application(t, c).NoAnnotation(apis.AnnotationSkipReconcile).Obj()
@@ -384,8 +384,8 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-// TestWorkWithTheMarksOfAnother: which Application a work is for is known from the hub. Marks that name another,
-// which does not exist, neither keep the right one from its work nor get the work deleted as an orphan.
+// TestWorkWithTheMarksOfAnother: the hub alone decides the Application of a work. Marks for a second, missing
+// Application do not separate the right Application from its work, and do not make the work an orphan.
 func TestWorkWithTheMarksOfAnother(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -402,7 +402,8 @@ func TestWorkWithTheMarksOfAnother(t *testing.T) {
 	}
 }
 
-// TestOnlyTheEnabledControllersRun: what the one shows tells that the other would have done something by then.
+// TestOnlyTheEnabledControllersRun: the disabled controller would have acted by the time of the enabled controller's
+// results.
 func TestOnlyTheEnabledControllersRun(t *testing.T) {
 	both := start(t)
 	app := application(t, cluster(t)).Obj()

@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// slips are the changes by which an Application stops being Towline's.
+// slips are the changes by which Towline stops managing an Application.
 var slips = map[string]func(*argocd.Application){
 	"asked for":              func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" },
 	"the label is gone":      func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) },
@@ -22,7 +22,7 @@ var slips = map[string]func(*argocd.Application){
 	"no cluster is named":    func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "" },
 }
 
-// expectToldOnce waits until there is an event of that reason, and for a while that there is no other.
+// expectToldOnce waits for an event with the reason, and checks that no second event follows.
 func expectToldOnce(t *testing.T, app *argocd.Application, reason string) {
 	t.Helper()
 	told := func() []string {
@@ -34,7 +34,8 @@ func expectToldOnce(t *testing.T, app *argocd.Application, reason string) {
 	g.Expect(told()).To(HaveLen(1))
 }
 
-// TestRelease: the work goes when the agent has applied that its deletion leaves everything there, and not before.
+// TestRelease: Towline deletes the work only after the agent has applied the option that keeps everything on the
+// cluster.
 func TestRelease(t *testing.T) {
 	towline, whole := start(t), t
 	for title, slip := range slips {
@@ -43,7 +44,7 @@ func TestRelease(t *testing.T) {
 			create(t, app)
 			report(t, app, feedbackOf(app).Healthy("a"))
 			expectHealth(t, app, "Healthy")
-			w := app.DeepCopy() // the annotation that names the cluster may go
+			w := app.DeepCopy() // the annotation with the cluster may be removed
 			edit(t, app, slip)
 			held := expectReleasing(t, w)
 			if strings.Contains(string(held.Spec.Workload.Manifests[0].Raw), apis.FinalizerResources) {
@@ -58,7 +59,7 @@ func TestRelease(t *testing.T) {
 			if got := workOf(t, w); got == nil || !got.DeletionTimestamp.IsZero() {
 				t.Fatal("the work went before the agent could release it")
 			}
-			if title == "asked for" { // also not a restart
+			if title == "asked for" { // also not after a restart
 				towline.stop()
 				towline = start(whole)
 			}
@@ -75,7 +76,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestReleaseTakenBack: half way there it ends managed, with the work that was there.
+// TestReleaseTakenBack: after a release that is taken back half-way, the Application is managed again, with the same
+// work.
 func TestReleaseTakenBack(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
@@ -97,7 +99,7 @@ func TestReleaseTakenBack(t *testing.T) {
 	}
 }
 
-// TestReleaseOfAnApplicationThatIsDeletedMeanwhile: what was being released is not destroyed.
+// TestReleaseOfAnApplicationThatIsDeletedMeanwhile: a deletion during a release does not destroy the workload.
 func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 	start(t)
 	for title, letGo := range map[string]func(*argocd.Application){
@@ -122,7 +124,8 @@ func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestReleaseSendsNothingForbidden: the Application that takes its request's place is the one of now, which may not go there.
+// TestReleaseSendsNothingForbidden: the Application that replaces the request in the work has its present spec, and the
+// present spec is forbidden on the cluster.
 func TestReleaseSendsNothingForbidden(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -145,7 +148,8 @@ func TestReleaseSendsNothingForbidden(t *testing.T) {
 	}
 }
 
-// TestReleaseWhileARequestIsOnItsWay: the Application takes its place first, since the request may be refused.
+// TestReleaseWhileARequestIsOnItsWay: the Application first replaces the request in the work, because the agent may
+// refuse the request.
 func TestReleaseWhileARequestIsOnItsWay(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// carried is the operation that the Application's work carries now; empty for none.
+// carried returns the operation in the Application's work, or an empty string without an operation.
 func carried(t *testing.T, app *argocd.Application) string {
 	t.Helper()
 	var held struct {
@@ -37,7 +37,8 @@ func carried(t *testing.T, app *argocd.Application) string {
 	return string(held.Operation)
 }
 
-// sentOperation waits until the Application's work carries an operation with an identity, which it returns.
+// sentOperation waits until the Application's work contains an operation with an identity other than not, and returns
+// the identity.
 func sentOperation(t *testing.T, app *argocd.Application, not string) string {
 	t.Helper()
 	var id string
@@ -48,24 +49,24 @@ func sentOperation(t *testing.T, app *argocd.Application, not string) string {
 	return id
 }
 
-// expectApplication waits until the work carries the Application, whatever it remembers of requests.
+// expectApplication waits until the work contains the Application's spec. The work may still record requests.
 func expectApplication(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 		Should(ContainSubstring(`"spec"`))
 }
 
-// modified is what the agent says of a request that the cluster's Application has outrun.
+// modified is the agent's message about a request for an outdated version of the cluster's Application.
 const modified = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": ` +
 	"the object has been modified; please apply your changes to the latest version and try again"
 
-// refused reports that the agent could not apply the work as it is, for that reason.
+// refused reports that the agent could not apply the present generation of the work, for the reason why.
 func refused(t *testing.T, app *argocd.Application, why string) {
 	t.Helper()
 	refusedAt(t, app, workOf(t, app).Generation, why)
 }
 
-// refusedAt does the same of a generation of the work.
+// refusedAt reports that the agent could not apply a given generation of the work.
 func refusedAt(t *testing.T, app *argocd.Application, generation int64, why string) {
 	t.Helper()
 	w := workOf(t, app)
@@ -85,7 +86,7 @@ func request(t *testing.T, app *argocd.Application, operation string) {
 	edit(t, app, func(a *argocd.Application) { a.Operation = &runtime.RawExtension{Raw: []byte(operation)} })
 }
 
-// operationReport reports an operation of that identity in that phase.
+// operationReport returns a report with an operation of the identity and the phase.
 func operationReport(app *argocd.Application, phase, id string) *fixture.FeedbackBuilder {
 	b := feedbackOf(app).String("healthStatus", "Healthy").String("syncStatus", "Synced").
 		String("operationStatePhase", phase).String("operationStateStartedAt", "2026-01-02T03:04:05Z")
@@ -114,7 +115,7 @@ func TestOperationRunsOnce(t *testing.T) {
 		t.Errorf("the request could meet an operation that nobody saw, or undo a change: %s", raw)
 	}
 
-	// Until the agent has answered it stays, through changes and a restart.
+	// The request stays until the agent's answer, through changes and a restart.
 	held := workOf(t, app)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
 	towline.stop()
@@ -124,21 +125,22 @@ func TestOperationRunsOnce(t *testing.T) {
 		t.Error("the request was changed on its way")
 	}
 
-	// Applied, the work carries the Application again, with what has changed, and nothing of the operation.
+	// After the apply, the work contains the Application again, with the changes and without the operation.
 	reportHeld(t, app, operationReport(app, "Running", id).String("resourceVersion", "2"))
 	g := NewWithT(t)
 	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 		Should(And(ContainSubstring(`"note":"x"`), Not(ContainSubstring(`"operation"`))))
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue(), "the hub's operation stays")
 
-	// While it runs, changes go out, and the operation does not go again.
+	// During the operation, changes are sent, and the operation is not sent again.
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "y" })
 	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).Should(ContainSubstring(`"note":"y"`))
 	reportHeld(t, app, operationReport(app, "Succeeded", id).String("resourceVersion", "3"))
 	expectWork(t, app)
 }
 
-// TestOperationThatAsksForNothing: what a controller's late patch leaves of an operation that was taken off meanwhile.
+// TestOperationThatAsksForNothing: a late patch of a controller can leave an empty operation after the operation was
+// removed.
 func TestOperationThatAsksForNothing(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -156,7 +158,8 @@ func TestOperationThatAsksForNothing(t *testing.T) {
 	}
 }
 
-// TestWhatAnAPIServerSaysOfAnotherVersion is known, as the agent passes it on: it applies a request as here.
+// TestWhatAnAPIServerSaysOfAnotherVersion: the API server's message about a version conflict has the expected form. The
+// agent passes the message on, and applies a request as the test does.
 func TestWhatAnAPIServerSaysOfAnotherVersion(t *testing.T) {
 	there := fixture.Application(unique("app")).Namespace(cluster(t).Name).Obj()
 	create(t, there)
@@ -184,7 +187,8 @@ func TestWhatAnAPIServerSaysOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestOperationThatFails: the API server of the cluster did, so it is sent again for the same version, after a while.
+// TestOperationThatFails: the cluster's API server failed, so Towline sends the operation again for the same version
+// after a while.
 func TestOperationThatFails(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -199,7 +203,7 @@ func TestOperationThatFails(t *testing.T) {
 	if got := carried(t, app); got != "" {
 		t.Errorf("%s was sent again at once", got)
 	}
-	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if that had been a while ago
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if the failure were older
 		sent := relay.ParseSent(w.Annotations[apis.AnnotationRequestSent])
 		sent.Since = sent.Since.Add(-relay.RetryAfter)
 		w.Annotations[apis.AnnotationRequestSent] = sent.String()
@@ -212,7 +216,8 @@ func TestOperationThatFails(t *testing.T) {
 	}
 }
 
-// TestOperationThatIsRefused: the cluster's Application had changed, so it is sent again for the new version.
+// TestOperationThatIsRefused: the cluster's Application had changed, so Towline sends the operation again for the new
+// version.
 func TestOperationThatIsRefused(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -249,7 +254,7 @@ func TestOperationWaitsForItsTurn(t *testing.T) {
 	reportHeld(t, app, operationReport(app, "Succeeded", "of-the-cluster"))
 	first := sentOperation(t, app, "")
 
-	// The same request again, after the first was taken, is a request of its own.
+	// An identical operation after the end of the first operation is a new request.
 	reportHeld(t, app, operationReport(app, "Succeeded", first).String("resourceVersion", "2"))
 	NewWithT(t).Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
 	expectApplication(t, app)
@@ -270,7 +275,7 @@ func TestOperationThatIsWithdrawn(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestOperationOfAnApplicationThatIsNotThereYet: the Application goes first.
+// TestOperationOfAnApplicationThatIsNotThereYet: the Application is sent before its operation.
 func TestOperationOfAnApplicationThatIsNotThereYet(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -280,7 +285,8 @@ func TestOperationOfAnApplicationThatIsNotThereYet(t *testing.T) {
 	sentOperation(t, app, "")
 }
 
-// TestTermination: Argo CD asks for it in the status, which therefore stays until the cluster has heard.
+// TestTermination: Argo CD requests a termination in the status. Therefore the phase Terminating stays on the hub until
+// the cluster has received the termination.
 func TestTermination(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -301,7 +307,7 @@ func TestTermination(t *testing.T) {
 	if got := phase(); got != "Terminating" {
 		t.Errorf("the hub shows %s again", got)
 	}
-	// The next request, which waits meanwhile, is not what is stopped.
+	// The termination does not concern the next, waiting request.
 	request(t, app, `{"sync":{}}`)
 	settled(t)
 	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "2"))
@@ -310,15 +316,15 @@ func TestTermination(t *testing.T) {
 	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
 	sentOperation(t, app, "")
 
-	// What the cluster has not taken yet is withdrawn.
+	// A termination withdraws an operation that the cluster has not taken yet.
 	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
 	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
 	expectWork(t, app)
 }
 
-// TestTerminationWhoseEndIsSeenFirst: what waits is not taken for what is stopped when the cluster tells that its
-// operation has ended before its agent tells that it has applied the termination.
+// TestTerminationWhoseEndIsSeenFirst: the cluster reports the end of its operation before the agent confirms the
+// termination. The termination must not hit the waiting request.
 func TestTerminationWhoseEndIsSeenFirst(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation} })
 	app := application(t, cluster(t)).Obj()
@@ -343,7 +349,7 @@ func TestTerminationWhoseEndIsSeenFirst(t *testing.T) {
 	sentOperation(t, app, "")
 }
 
-// TestRefreshWhileAnOperationIsOnItsWay: the request that is held does not hold the other's deadline.
+// TestRefreshWhileAnOperationIsOnItsWay: a pending operation does not extend the deadline of a refresh.
 func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -357,7 +363,7 @@ func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	if carried(t, app) == "" {
 		t.Fatal("the operation is gone")
 	}
-	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if it had been asked for two minutes ago
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if the refresh were two minutes old
 		w.Annotations[apis.AnnotationRefreshSent] = "hard 2026-01-02T03:04:08Z " + time.Now().Add(-2*time.Minute).UTC().Format(time.RFC3339)
 	})
 	g.Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
@@ -366,7 +372,7 @@ func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	}
 }
 
-// TestRefreshOfWhatIsNotSent: nobody would answer it.
+// TestRefreshOfWhatIsNotSent: without a work, no cluster would answer the refresh.
 func TestRefreshOfWhatIsNotSent(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Cluster("nowhere").Obj()
@@ -378,7 +384,7 @@ func TestRefreshOfWhatIsNotSent(t *testing.T) {
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
 }
 
-// refresh asks for one on the hub, and returns what the work is to bring: its identity, and its kind.
+// refresh requests a refresh on the hub, and returns the identity and the kind of the request in the work.
 func refresh(t *testing.T, app *argocd.Application, value string) relay.Refresh {
 	t.Helper()
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = value })
@@ -390,7 +396,7 @@ func refresh(t *testing.T, app *argocd.Application, value string) relay.Refresh 
 	return sent
 }
 
-// expectRefreshed waits until the hub shows that the refresh has been answered, and the work is as it was before.
+// expectRefreshed waits until the hub shows the answer to the refresh, and the work has its earlier content again.
 func expectRefreshed(t *testing.T, app *argocd.Application, at string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
@@ -428,8 +434,8 @@ func TestRefreshIsAnswered(t *testing.T) {
 	}
 }
 
-// TestRefreshIsAnsweredByItsOwnComparison: not by one that the cluster told of late, nor by one while it was on its way, and
-// by one in the same second as the one before.
+// TestRefreshIsAnsweredByItsOwnComparison: a comparison that is reported late, or that runs before the refresh arrives,
+// is no answer. A comparison in the same second as the previous comparison is an answer.
 func TestRefreshIsAnsweredByItsOwnComparison(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -455,7 +461,7 @@ func TestRefreshIsAnsweredByItsOwnComparison(t *testing.T) {
 	reportHeld(t, app, feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID))
 	expectRefreshed(t, app, "2026-01-02T03:04:08Z")
 
-	// The next one is another one: what is still read of the first does not answer it.
+	// The next refresh is a new request: the answer to the first refresh does not count.
 	again := refresh(t, app, "hard")
 	if again.ID == sent.ID {
 		t.Error("it has the identity of the first")
@@ -466,7 +472,7 @@ func TestRefreshIsAnsweredByItsOwnComparison(t *testing.T) {
 	}
 }
 
-// TestRefreshOfAnApplicationThatCannotBeCompared: Argo CD takes the refresh off, and has not compared.
+// TestRefreshOfAnApplicationThatCannotBeCompared: Argo CD removes the refresh annotation without a comparison.
 func TestRefreshOfAnApplicationThatCannotBeCompared(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()

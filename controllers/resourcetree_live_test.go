@@ -50,12 +50,12 @@ func startLiveHub(t *testing.T) *liveHub {
 	return h
 }
 
-// refuseHub sets whether argocd-server works with the hub.
+// refuseHub sets whether argocd-server may use the in-cluster address of the hub.
 func (h *liveHub) refuseHub(value string) {
 	edit(h.t, h.config, func(cm *corev1.ConfigMap) { cm.Data["cluster.inClusterEnabled"] = value })
 }
 
-// deliver makes the Application, and does what the cluster's work agent and Argo CD do.
+// deliver creates the Application, and acts as the cluster's work agent and Argo CD.
 func (h *liveHub) deliver(edits ...func(*fixture.ApplicationBuilder)) (app, there *argocd.Application) {
 	h.t.Helper()
 	b := application(h.t, h.cluster).Annotation(apis.AnnotationAppNamespace, namespace(h.t, onCluster(h.cluster.Name)))
@@ -81,7 +81,7 @@ func (h *liveHub) to(app *argocd.Application, destination string) {
 	edit(h.t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(h.spec("default", destination)) })
 }
 
-// entry is what argocd-server reads of an Application; empty for nothing.
+// entry returns the cache entry that argocd-server reads for an Application, or an empty string without an entry.
 func (h *liveHub) entry(app *argocd.Application) string {
 	value, err := h.redis.Get(tree.Key(client.ObjectKeyFromObject(app), "argocd", false))
 	if err != nil && !errors.Is(err, miniredis.ErrKeyNotFound) {
@@ -90,10 +90,10 @@ func (h *liveHub) entry(app *argocd.Application) string {
 	return value
 }
 
-// atOnce is how soon an entry must follow: long before the next renewal of a live entry, which is after a minute.
+// atOnce limits the delay of an entry: long before the next renewal of a live entry after a minute.
 const atOnce = 15 * time.Second
 
-// expect waits until the entry of the Application is live or not.
+// expect waits until the entry of the Application is live or not, as live says.
 func (h *liveHub) expect(app *argocd.Application, live bool, after string) {
 	h.t.Helper()
 	is := func(entry string) bool { return !strings.Contains(entry, "on-its-cluster") }
@@ -101,8 +101,8 @@ func (h *liveHub) expect(app *argocd.Application, live bool, after string) {
 		And(ContainSubstring(`"kind":"Deployment"`), WithTransform(is, Equal(live))), after)
 }
 
-// TestLiveResources: argocd-server finds the resources while it has a path to the cluster that cannot end at the hub, and none of them
-// from the moment on in which the path ends.
+// TestLiveResources: argocd-server finds the resources while it has a path to the cluster that cannot end at the hub.
+// It finds no resources from the moment when the path ends.
 func TestLiveResources(t *testing.T) {
 	h := startLiveHub(t)
 	app, _ := h.deliver()
@@ -125,7 +125,7 @@ func TestLiveResources(t *testing.T) {
 	h.expect(app, false, "no Secret any more")
 }
 
-// TestLiveResourcesEndWithTheGrant: each way to take a grant back takes the live entry back at once.
+// TestLiveResourcesEndWithTheGrant: each way to withdraw a grant removes the live entry at once.
 func TestLiveResourcesEndWithTheGrant(t *testing.T) {
 	h := startLiveHub(t)
 	p := appProject(t)
@@ -148,8 +148,9 @@ func TestLiveResourcesEndWithTheGrant(t *testing.T) {
 	h.expect(app, false, "a cluster that the hub has detached")
 }
 
-// TestNobodyGetsAccessByStatus: a tenant writes the resources of a cluster into the status of an Application. The tenant may not use the
-// cluster, or shares it and has delivered nothing. argocd-server learns of none of the resources.
+// TestNobodyGetsAccessByStatus: a tenant writes the resources of a cluster into the status of an Application. The
+// tenant has no right to the cluster, or shares the cluster and has delivered nothing. argocd-server does not learn of
+// the resources.
 func TestNobodyGetsAccessByStatus(t *testing.T) {
 	h := startLiveHub(t)
 	owner, _ := h.deliver()
@@ -178,8 +179,8 @@ func TestNobodyGetsAccessByStatus(t *testing.T) {
 	}
 }
 
-// TestLiveResourcesOfTheProjectOnly: on a shared cluster, Git can name resources of other tenants, and the cluster's Argo CD then lists
-// them. argocd-server does not find those that the project of the Application does not permit.
+// TestLiveResourcesOfTheProjectOnly: on a shared cluster, Git can name resources of other tenants, and the cluster's
+// Argo CD then lists these resources. argocd-server finds only the resources that the Application's AppProject permits.
 func TestLiveResourcesOfTheProjectOnly(t *testing.T) {
 	h := startLiveHub(t)
 	p := appProject(t, func(p *argocd.AppProject) {

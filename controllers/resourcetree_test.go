@@ -15,7 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/tree"
 )
 
-// TestTheTreeInArgoCDsCache: what an agent reports is where argocd-server looks for it, and goes with the Application.
+// TestTheTreeInArgoCDsCache: the agent's report appears in the cache of argocd-server, and is deleted with the
+// Application.
 func TestTheTreeInArgoCDsCache(t *testing.T) {
 	redis := miniredis.RunT(t)
 	start(t, func(o *controllers.Options) {
@@ -38,7 +39,7 @@ func TestTheTreeInArgoCDsCache(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" })
 	g.Eventually(entry, soon, tick).Should(BeEmpty())
 
-	redis.Close() // nothing else notices
+	redis.Close() // no other controller is affected
 	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "true" })
 	observe(t, there, `{"health":{"status":"Healthy"}}`)
 	expectHealth(t, app, "Healthy")

@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestAChangeThatIsNotCompared: until the cluster has compared what an Application deploys now, the hub does not say that it is
-// synced, though the cluster still says so of what was before.
+// TestAChangeThatIsNotCompared: until the cluster has compared the new spec of an Application, the hub does not show
+// Synced, although the cluster still reports Synced for the old spec.
 func TestAChangeThatIsNotCompared(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).ApplicationSet("set").
@@ -36,12 +36,12 @@ func TestAChangeThatIsNotCompared(t *testing.T) {
 	})
 	shown(HaveValue(Equal(argocd.Sync{Status: "Unknown"})))
 	sent := refresh(t, app, apis.RefreshSpecChanged)
-	reportHeld(t, app, says("Synced", "2", "2026-01-02T03:09:08Z")) // of what was before
+	reportHeld(t, app, says("Synced", "2", "2026-01-02T03:09:08Z")) // of the old spec
 	reconciledAt(t, app, "2026-01-02T03:09:08Z")
 	shown(HaveValue(Equal(argocd.Sync{Status: "Unknown"})))
 
 	reportHeld(t, app, says("OutOfSync", "3", "2026-01-02T03:10:08Z").String("refreshRequest", sent.ID))
-	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"}))) // so that a RollingSync sees that there is something new
+	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"}))) // so that a RollingSync notices the change
 	NewWithT(t).Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
 	expectSettled(t, app)
 	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"})))
@@ -49,6 +49,6 @@ func TestAChangeThatIsNotCompared(t *testing.T) {
 	reportHeld(t, app, says("Synced", "4", "2026-01-02T03:11:08Z"))
 	shown(HaveValue(Equal(argocd.Sync{Status: "Synced", Revision: "a"})))
 	NewWithT(t).Eventually(func() map[string]string { return workOf(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationChangedAt))
-	report(t, app, says("OutOfSync", "5", "2026-01-02T03:12:08Z")) // since somebody edits it there
+	report(t, app, says("OutOfSync", "5", "2026-01-02T03:12:08Z")) // after an edit on the cluster
 	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync", Revision: "a"})))
 }

@@ -15,23 +15,25 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// grace is a hub on which a rule has to refuse for that long, and so many works may go at a time.
+// grace configures the time for which a rule must refuse an Application before its removal, and the number of works
+// above which Towline holds the removal.
 func grace(d time.Duration, limit int) func(*controllers.Options) {
 	return func(o *controllers.Options) {
 		o.Authorization.Revocation = delivery.RevocationOptions{Delete: true, Grace: d, Limit: limit}
 	}
 }
 
-// permit takes back what forbid did.
+// permit reverts forbid.
 func (s *scene) permit(t *testing.T) {
 	t.Helper()
 	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{repo} })
 }
 
-// announcedFor is what is said of an Application that goes from a cluster when its grace ends.
+// announcedFor is part of the message about an Application that leaves a cluster at the end of the grace period.
 const announcedFor = "is asked to remove the Application at "
 
-// TestARefusalIsAnnounced, a minute before anything happens where nothing else is said, and a pause hides nothing of it.
+// TestARefusalIsAnnounced: by default, the removal is announced a minute in advance. A pause does not hide the
+// announcement.
 func TestARefusalIsAnnounced(t *testing.T) {
 	start(t, grace(0, 0))
 	s, w := ruled(t)
@@ -50,9 +52,10 @@ func TestARefusalIsAnnounced(t *testing.T) {
 	expectKept(t, w)
 }
 
-// TestARefusalThatIsWithdrawn within the grace removes nothing, and the next one has the whole grace again.
+// TestARefusalThatIsWithdrawn: a refusal that is withdrawn within the grace period removes nothing. The next refusal
+// gets a full grace period again.
 func TestARefusalThatIsWithdrawn(t *testing.T) {
-	const long = 8 * time.Second // more than a busy machine takes to forbid and permit
+	const long = 8 * time.Second // longer than a busy machine needs to forbid and permit
 	start(t, grace(long, 1000))
 	s, w := ruled(t)
 	flap := func() {
@@ -80,7 +83,7 @@ func TestARefusalThatIsWithdrawn(t *testing.T) {
 	}
 }
 
-// TestARestartBeginsTheGraceAnew: nobody knows what happened in between.
+// TestARestartBeginsTheGraceAnew: the state during the stop is unknown.
 func TestARestartBeginsTheGraceAnew(t *testing.T) {
 	const long = 2 * time.Second
 	towline := start(t, grace(time.Hour, 1000))
@@ -96,7 +99,8 @@ func TestARestartBeginsTheGraceAnew(t *testing.T) {
 	}
 }
 
-// TestWhatTheAuthorMayDoWithinTheGrace, and while too many are held: all but keep what a rule refuses.
+// TestWhatTheAuthorMayDoWithinTheGrace: during the grace period, and while too many revocations are held, the author
+// may do everything except keep a refused Application.
 func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
 	for title, hub := range map[string]func(*controllers.Options){"grace": grace(time.Hour, 1000), "held": grace(time.Hour, 1)} {
 		towline := start(t, hub)
@@ -142,13 +146,13 @@ func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
 	}
 }
 
-// works are those of several Applications.
+// works are several Applications and their works.
 type works struct {
 	apps  []*argocd.Application
 	works []*workv1.ManifestWork
 }
 
-// severalRuled are so many Applications of one AppProject, which is the scene's. All are at work.
+// severalRuled creates n delivered Applications with the AppProject of the scene.
 func severalRuled(t *testing.T, n int) (*scene, works) {
 	t.Helper()
 	s, first := ruled(t)
@@ -162,7 +166,7 @@ func severalRuled(t *testing.T, n int) (*scene, works) {
 	return s, out
 }
 
-// expectHeld waits until the metric says so.
+// expectHeld waits until the metric counts n held revocations.
 func expectHeld(t *testing.T, n float64) {
 	t.Helper()
 	NewWithT(t).Eventually(func() float64 {
@@ -179,9 +183,10 @@ func expectHeld(t *testing.T, n float64) {
 	}, soon, tick).Should(Equal(n))
 }
 
-// TestARevocationInBulkIsHeld, as a whole, until each has its right back, or is deleted.
+// TestARevocationInBulkIsHeld: a revocation of many Applications is held as a whole until each Application has its
+// permission back, or is deleted.
 func TestARevocationInBulkIsHeld(t *testing.T) {
-	const short, limit = 3 * time.Second, 3 // all are looked at within the grace, also on a busy machine
+	const short, limit = 3 * time.Second, 3 // enough time for the check of all Applications within the grace period, also on a busy machine
 	towline := start(t, grace(short, limit))
 	s, all := severalRuled(t, limit+1)
 	begin := time.Now()
@@ -197,7 +202,8 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 		expectKept(t, w)
 	}
 
-	// One that is deleted goes. The others are still held, though they are no more than the limit by now.
+	// A deleted Application leaves its cluster. The others stay held, although their number no longer exceeds the
+	// limit.
 	remove(t, all.apps[0])
 	expectDeleting(t, all.works[0])
 	release(t, all.works[0])
@@ -207,7 +213,8 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 		expectKept(t, w)
 	}
 
-	// With their right back they are as they were, and one that loses it alone goes.
+	// With their permission back, the Applications are normal again. A single Application that loses its permission
+	// leaves its cluster.
 	s.permit(t)
 	for _, app := range all.apps[1:] {
 		expectAllowed(t, app)
@@ -215,7 +222,7 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	expectHeld(t, 0)
 	outlasted(t)
 
-	// Somebody decides.
+	// A person decides.
 	s, all = severalRuled(t, limit+1)
 	s.forbid(t)
 	for _, app := range all.apps {

@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// repo is what the Applications of ruled deploy from.
+// repo is the repository of the Applications from ruled.
 const repo = "https://git.example.com/apps.git"
 
-// at starts a scene with an Application of an AppProject of its own. Its namespace has been given nothing.
+// at returns a scene with an Application and its own AppProject. The namespace has no grants.
 func at(t *testing.T, c *clusterv1.ManagedCluster) *scene {
 	t.Helper()
 	s := &scene{namespace: tenant(t), cluster: c}
@@ -37,7 +37,7 @@ func (s *scene) deployed(t *testing.T) *workv1.ManifestWork {
 	return atWork(t, s.app)
 }
 
-// ruled is a scene whose Application is at work by a binding of the global set.
+// ruled returns a scene with a delivered Application, permitted by a binding to the global set.
 func ruled(t *testing.T) (*scene, *workv1.ManifestWork) {
 	t.Helper()
 	s := at(t, cluster(t))
@@ -45,13 +45,13 @@ func ruled(t *testing.T) (*scene, *workv1.ManifestWork) {
 	return s, s.deployed(t)
 }
 
-// forbid lets the AppProject of a scene say no to what is deployed.
+// forbid makes the AppProject of a scene refuse the Application's source.
 func (s *scene) forbid(t *testing.T) {
 	t.Helper()
 	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} })
 }
 
-// outlasted waits for a grace that begins now to end: a rule says no to an Application, which is taken off its cluster.
+// outlasted waits for the end of a grace period that begins now: a second, refused Application leaves its cluster.
 func outlasted(t *testing.T) {
 	t.Helper()
 	s, w := ruled(t)
@@ -59,14 +59,14 @@ func outlasted(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// member makes a cluster one of that set.
+// member makes a cluster a member of the set.
 func member(set string) func(*clusterv1.ManagedCluster) {
 	return func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{clusterv1beta2.ClusterSetLabel: set} }
 }
 
-// absences are the objects that let an Application go to its cluster, and that go.
+// absences are the objects that permit an Application on its cluster, and whose deletion ends the permission.
 var absences = map[string]struct {
-	// given makes what lets the Application go to its cluster, and returns what takes it away.
+	// given creates the permission, and returns the function that removes it.
 	given  func(*testing.T, *scene) func()
 	reason string
 	says   string
@@ -125,7 +125,7 @@ var absences = map[string]struct {
 		},
 		reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
 	},
-	"a cluster in a PlacementDecision": { // as when the cluster cannot be reached
+	"a cluster in a PlacementDecision": { // as for an unreachable cluster
 		given: func(t *testing.T, s *scene) func() {
 			d := decision(t, s.namespace, s.cluster.Name)
 			return func() { choose(t, d, "another") }
@@ -146,7 +146,7 @@ var absences = map[string]struct {
 	},
 }
 
-// TestAbsenceRemovesNothing: nobody said no where an object is missing that said yes.
+// TestAbsenceRemovesNothing: a missing permission is not a refusal, and removes nothing from a cluster.
 func TestAbsenceRemovesNothing(t *testing.T) {
 	start(t, deleting)
 	for title, tc := range absences {
@@ -169,7 +169,7 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 	}
 }
 
-// decision makes a PlacementDecision that names a cluster.
+// decision creates a PlacementDecision with a cluster.
 func decision(t *testing.T, namespace, cluster string) *clusterv1beta1.PlacementDecision {
 	t.Helper()
 	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "d"}}
@@ -178,7 +178,7 @@ func decision(t *testing.T, namespace, cluster string) *clusterv1beta1.Placement
 	return d
 }
 
-// changedProject lets an AppProject change that permits an Application.
+// changedProject returns a permission that a change of the AppProject ends.
 func changedProject(change func(*argocd.AppProjectSpec)) func(*testing.T, *scene) func() {
 	return func(t *testing.T, s *scene) func() {
 		create(t, binding(s.namespace, globalSet))
@@ -186,7 +186,7 @@ func changedProject(change func(*argocd.AppProjectSpec)) func(*testing.T, *scene
 	}
 }
 
-// refusals are the rules that let an Application go to its cluster, and that refuse it then.
+// refusals are rules that first permit an Application on its cluster, and then refuse the Application.
 var refusals = map[string]func(*testing.T, *scene) func(){
 	"the AppProject's repositories": changedProject(func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} }),
 	"the AppProject's namespaces":   changedProject(func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"others"} }),
@@ -220,7 +220,7 @@ var refusals = map[string]func(*testing.T, *scene) func(){
 	},
 }
 
-// TestARuleRemoves: an object that is there says no.
+// TestARuleRemoves: an existing object that refuses the Application removes the Application from its cluster.
 func TestARuleRemoves(t *testing.T) {
 	start(t, deleting)
 	for title, given := range refusals {

@@ -17,14 +17,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deleting is a hub that takes Applications off clusters when a rule refuses them.
+// deleting configures the hub to remove refused Applications from their clusters.
 func deleting(o *controllers.Options) {
 	o.Authorization = controllers.Authorization{Revocation: delivery.RevocationOptions{
 		Delete: true, Grace: 300 * time.Millisecond, Limit: 1000,
 	}}
 }
 
-// expectDeleting waits until the deletion of a work has been asked for, and tells what it carried then.
+// expectDeleting waits until a work is being deleted, and returns its last manifest.
 func expectDeleting(t *testing.T, w *workv1.ManifestWork) string {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
@@ -34,7 +34,7 @@ func expectDeleting(t *testing.T, w *workv1.ManifestWork) string {
 	return string(w.Spec.Workload.Manifests[0].Raw)
 }
 
-// expectKept fails if a work went, or is going.
+// expectKept fails if a work was deleted or is being deleted.
 func expectKept(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	settled(t)
@@ -43,8 +43,8 @@ func expectKept(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestRevocationGoesByWhatRuns: a slip on the hub takes nothing off a cluster, the loss of the right to what runs there
-// does.
+// TestRevocationGoesByWhatRuns: a mistake in the hub's spec removes nothing from a cluster. The lost permission for the
+// delivered spec removes the Application.
 func TestRevocationGoesByWhatRuns(t *testing.T) {
 	start(t, deleting)
 	s := &scene{namespace: tenant(t), cluster: cluster(t)}
@@ -68,7 +68,7 @@ func TestRevocationGoesByWhatRuns(t *testing.T) {
 	expectForbidden(t, s.app, apis.ReasonSourceForbidden, "exmaple.com")
 }
 
-// TestNothingShieldsFromRevocation that an Application's author can do.
+// TestNothingShieldsFromRevocation: no change by the author of an Application prevents a revocation.
 func TestNothingShieldsFromRevocation(t *testing.T) {
 	start(t, deleting)
 	for title, escape := range map[string]func(*testing.T, *argocd.Application){
@@ -90,7 +90,7 @@ func TestNothingShieldsFromRevocation(t *testing.T) {
 			}
 			settled(t)
 			s.forbid(t)
-			if get(t, w); w.Spec.DeleteOption != nil || w.Generation > 1 { // what was being released is first put back
+			if get(t, w); w.Spec.DeleteOption != nil || w.Generation > 1 { // a pending release is first reverted
 				NewWithT(t).Eventually(func() bool { return get(t, w).Spec.DeleteOption == nil }, soon, tick).Should(BeTrue())
 				applied(t, w)
 			}
@@ -101,7 +101,8 @@ func TestNothingShieldsFromRevocation(t *testing.T) {
 	}
 }
 
-// TestAPausedClusterHoldsRevocation, which no Application's author can have done.
+// TestAPausedClusterHoldsRevocation: a pause of the cluster delays the revocation. No author of an Application can
+// pause a cluster.
 func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	start(t, deleting)
 	s, w := ruled(t)
@@ -113,7 +114,8 @@ func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestForceDeleteInARevocation: an Application whose revocation its cluster does not answer can still be released.
+// TestForceDeleteInARevocation: force-delete releases an Application also if its cluster does not answer the
+// revocation.
 func TestForceDeleteInARevocation(t *testing.T) {
 	start(t, deleting)
 	s, w := ruled(t)
@@ -134,7 +136,8 @@ func TestForceDeleteInARevocation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestAForbiddenOperationIsHeldAlone: it does not travel, everything else does, and it can be taken back as any other.
+// TestAForbiddenOperationIsHeldAlone: a forbidden operation is not sent, all other changes are sent, and a user can
+// withdraw the operation like any other.
 func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 	start(t)
 	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
@@ -152,7 +155,7 @@ func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 	g := NewWithT(t)
 	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).Should(ContainSubstring(`"note":"x"`))
 
-	// One that runs there is stopped all the same.
+	// A running operation on the cluster is stopped all the same.
 	reportHeld(t, app, operationReport(app, "Running", "of-the-cluster").String("resourceVersion", "2"))
 	phase := func() string {
 		if s := get(t, app).Status.OperationState; s != nil {
@@ -166,7 +169,7 @@ func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 		Should(ContainSubstring(`"phase":"Terminating"`))
 	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
 	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
-	expectWork(t, app) // remembers nothing of that request any more
+	expectWork(t, app) // the work no longer records the request
 
 	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
@@ -176,8 +179,8 @@ func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 	}
 }
 
-// TestAnOperationThatBringsItsOwnManifests: none travels, whatever the project permits. It can be taken back as any other,
-// and one without them travels then.
+// TestAnOperationThatBringsItsOwnManifests: such an operation is never sent, even if the AppProject permits all
+// sources. A user can withdraw the operation like any other, and the next operation without manifests is sent.
 func TestAnOperationThatBringsItsOwnManifests(t *testing.T) {
 	start(t)
 	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
@@ -210,7 +213,8 @@ func TestAnOperationThatBringsItsOwnManifests(t *testing.T) {
 	}
 }
 
-// TestAForbiddenOperationHidesNoMove: what holds the operation back and what the move waits for are both said.
+// TestAForbiddenOperationHidesNoMove: the Application shows the reason for the held operation and the reason why the
+// move waits.
 func TestAForbiddenOperationHidesNoMove(t *testing.T) {
 	start(t)
 	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}

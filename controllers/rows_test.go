@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// agentReport writes what the agent of the Application's cluster would report of that status.
+// agentReport writes the status into a report as the agent of the Application's cluster would.
 func agentReport(t *testing.T, app *argocd.Application, status string) {
 	t.Helper()
 	expectWork(t, app)
@@ -40,7 +40,7 @@ func agentReport(t *testing.T, app *argocd.Application, status string) {
 	}
 }
 
-// expectMessage waits until a condition of the Application says that; empty for none.
+// expectMessage waits until a condition of the Application has the message. Empty: until the condition is absent.
 func expectMessage(t *testing.T, app *argocd.Application, conditionType, says string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string {
@@ -49,7 +49,7 @@ func expectMessage(t *testing.T, app *argocd.Application, conditionType, says st
 	}, soon, tick).Should(Equal(says), conditionType)
 }
 
-// rowSays waits until the Application's row has just these conditions, as "type: message".
+// rowSays checks that the Application's row has exactly the conditions, as "type: message".
 func rowSays(app *argocd.Application, want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetReport) {
 	return func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		var got []string
@@ -60,8 +60,8 @@ func rowSays(app *argocd.Application, want ...string) func(Gomega, *v1alpha1.Mul
 	}
 }
 
-// TestReportTellsWhatFailed: resources that failed or are missing, on which cluster and why, in the report of the set; and why
-// an Application is Degraded, on that and in its row.
+// TestReportTellsWhatFailed: the report of an ApplicationSet lists failed and missing resources, with the clusters and
+// the reasons. A Degraded Application shows the reason in a condition and in its row.
 func TestReportTellsWhatFailed(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
@@ -95,7 +95,7 @@ func TestReportTellsWhatFailed(t *testing.T) {
 		{ResourceRef: ref("v1", "Service"), Failing: 1, Failures: []v1alpha1.ResourceFailure{
 			{Cluster: bad.Cluster(), State: "Missing", Message: "services is forbidden"}}},
 	}
-	if *publishedCRDs { // which know of names only
+	if *publishedCRDs { // the published CRDs contain only names
 		want = []v1alpha1.ReportedResource{{ResourceRef: want[0].ResourceRef}, {ResourceRef: want[1].ResourceRef}}
 	}
 	if diff := cmp.Diff(want, got.Statuses.Resources); diff != "" {
@@ -112,7 +112,8 @@ func TestReportTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// TestFeedbackTellsWhyAnApplicationIsDegraded: without the agent the work agent tells of one resource.
+// TestFeedbackTellsWhyAnApplicationIsDegraded: without the agent add-on, the work agent reports the reason of a single
+// resource.
 func TestFeedbackTellsWhyAnApplicationIsDegraded(t *testing.T) {
 	towline := start(t)
 	set := applicationSet(t)
@@ -152,8 +153,8 @@ func mustMarshal(t *testing.T, v any) []byte {
 	return data
 }
 
-// TestAgentTellsOfAnArgoCDThatStandsStill: comparisons in time cost the hub nothing; that there are none any more is told once, and
-// so is the next one.
+// TestAgentTellsOfAnArgoCDThatStandsStill: regular comparisons cost the hub nothing. The agent reports the absence of
+// comparisons once, and the next comparison once.
 func TestAgentTellsOfAnArgoCDThatStandsStill(t *testing.T) {
 	const patience = 30 * time.Second
 	towline := start(t)
@@ -201,7 +202,8 @@ func TestAgentTellsOfAnArgoCDThatStandsStill(t *testing.T) {
 	set.expect(t, rowSays(app))
 }
 
-// TestAgentTellsOfAnArgoCDThatHasNeverCompared: the cluster's Argo CD has said nothing of the Application since that was created.
+// TestAgentTellsOfAnArgoCDThatHasNeverCompared: the cluster's Argo CD has not reported a comparison since the creation
+// of the Application.
 func TestAgentTellsOfAnArgoCDThatHasNeverCompared(t *testing.T) {
 	start(t)
 	app, there := pulled(t)

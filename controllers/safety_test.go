@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// unmarked is a work of the Application's name as the first pull controllers made it: without a label.
+// unmarked returns a work for the Application as the first pull controllers created works: without a label.
 func unmarked(app *argocd.Application) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{}
 	w.Namespace, w.Name = work.Key(app).Namespace, work.Key(app).Name
@@ -27,7 +27,7 @@ func unmarked(app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// TestFinalizersOfTheHubsOwnArgoCD: an Application that the hub's Argo CD deploys keeps its finalizer for it.
+// TestFinalizersOfTheHubsOwnArgoCD: an Application of the hub's own Argo CD keeps its finalizer.
 func TestFinalizersOfTheHubsOwnArgoCD(t *testing.T) {
 	start(t)
 	for title, edit := range map[string]func(*fixture.ApplicationBuilder){
@@ -58,7 +58,7 @@ func TestDeletionWithAnUnmarkedWork(t *testing.T) {
 	create(t, old)
 	remove(t, app)
 	start(t)
-	// It has no finalizer there, and the hub's asks for a cascade.
+	// The Application on the cluster has no finalizer, and the hub's finalizer requests a cascade.
 	NewWithT(t).Eventually(func() string { return string(get(t, old).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 		Should(ContainSubstring(apis.FinalizerResources))
 	applied(t, old)
@@ -84,7 +84,7 @@ func TestUnmarkedWorkThatIsGoing(t *testing.T) {
 	}
 }
 
-// TestLabelTakenOffThenDeleted: the Application is not watched any more, and its end is still found.
+// TestLabelTakenOffThenDeleted: Towline no longer watches the Application, and still notices the deletion.
 func TestLabelTakenOffThenDeleted(t *testing.T) {
 	start(t)
 	for title, finalizers := range map[string][]string{"without finalizer": nil, "with it": {apis.FinalizerResources}} {
@@ -103,7 +103,7 @@ func TestLabelTakenOffThenDeleted(t *testing.T) {
 	}
 }
 
-// TestDeletedThenItsLabelTakenOff: the deletion goes on, and nothing of it counts when it is over.
+// TestDeletedThenItsLabelTakenOff: the deletion continues, and the metrics do not count the Application afterwards.
 func TestDeletedThenItsLabelTakenOff(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -120,8 +120,8 @@ func TestDeletedThenItsLabelTakenOff(t *testing.T) {
 	expectUncounted(t, app.Namespace)
 }
 
-// TestAForeignWorkWithTheVictimsMarks: a cluster's agent may mark any work of its namespace. That neither deletes the
-// work nor holds up the other cluster's Application.
+// TestAForeignWorkWithTheVictimsMarks: a cluster's agent may mark any work of its namespace. The marks neither delete
+// the work nor delay the Application of a different cluster.
 func TestAForeignWorkWithTheVictimsMarks(t *testing.T) {
 	start(t)
 	victim := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -141,7 +141,7 @@ func TestAForeignWorkWithTheVictimsMarks(t *testing.T) {
 	}
 }
 
-// TestMoveShowsTheNewCluster: what the old cluster reported goes when the new one has reported.
+// TestMoveShowsTheNewCluster: the status from the old cluster is replaced when the new cluster has reported.
 func TestMoveShowsTheNewCluster(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -172,7 +172,7 @@ func TestAdoptionBlanksNothing(t *testing.T) {
 	old := unmarked(app)
 	old.Finalizers = nil
 	create(t, old)
-	// What an agent reports by the five rules of an older controller. It calls that complete.
+	// An agent's report by the five rules of an older controller. The agent marks the report as complete.
 	old.Status = feedbackOf(app).Obj()
 	values := &old.Status.ResourceStatus.Manifests[0].StatusFeedbacks
 	values.Values = feedbackOf(app).String("healthStatus", "Healthy").String("syncStatus", "Synced").Obj().
@@ -196,7 +196,8 @@ func TestProblemsEndWhenTheLabelSaysFalse(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestTwoApplicationsOneTarget: the first keeps it; the second gets it when the first is gone.
+// TestTwoApplicationsOneTarget: the first Application keeps the target. The second gets the target after the deletion
+// of the first.
 func TestTwoApplicationsOneTarget(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -223,7 +224,7 @@ func TestTwoApplicationsOneTarget(t *testing.T) {
 	expectNoProblem(t, second)
 }
 
-// TestAReleasedApplicationKeepsNoPlace: when its release is taken back it is the one that waits.
+// TestAReleasedApplicationKeepsNoPlace: after a release is taken back, the first Application must wait for the target.
 func TestAReleasedApplicationKeepsNoPlace(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -252,7 +253,7 @@ func TestAReleasedApplicationKeepsNoPlace(t *testing.T) {
 	}
 }
 
-// TestATargetIsKeptFromOneThatMovesIn: a work that was sent elsewhere on the cluster gives no right to a target.
+// TestATargetIsKeptFromOneThatMovesIn: a work for a different namespace of the cluster gives no right to a target.
 func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -270,7 +271,8 @@ func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
 	expectNoProblem(t, first)
 }
 
-// TestAPlaceIsNotGivenAwayBeforeItIsLeft: the agent would lay the one that comes over the one that has yet to go.
+// TestAPlaceIsNotGivenAwayBeforeItIsLeft: otherwise the agent would overwrite the leaving Application with the new
+// Application.
 func TestAPlaceIsNotGivenAwayBeforeItIsLeft(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -295,7 +297,7 @@ func TestAPlaceIsNotGivenAwayBeforeItIsLeft(t *testing.T) {
 	expectNoProblem(t, second)
 }
 
-// TestTheHubAsACluster: an Application on the hub that no work brought is not overwritten.
+// TestTheHubAsACluster: Towline does not overwrite an Application on the hub that no work delivered.
 func TestTheHubAsACluster(t *testing.T) {
 	start(t)
 	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
@@ -313,7 +315,8 @@ func TestTheHubAsACluster(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestAWorkDeletedDuringAnUpdate is no trouble with the cluster's namespace.
+// TestAWorkDeletedDuringAnUpdate: a work that is deleted during an update is not reported as a problem of the cluster's
+// namespace.
 func TestAWorkDeletedDuringAnUpdate(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -328,7 +331,7 @@ func TestAWorkDeletedDuringAnUpdate(t *testing.T) {
 		}
 	}
 	expectWork(t, app)
-	// Events come some time after what they tell of: one of now comes after those of then.
+	// Events arrive with a delay: an event of a new problem comes after the events of earlier problems.
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) })
 	expectProblem(t, app, apis.ReasonSkipReconcileMissing, "")
 	NewWithT(t).Expect(eventReasons(t, app)).NotTo(ContainElement(apis.ReasonClusterNamespaceMissing))

@@ -24,7 +24,7 @@ import (
 	"github.com/towline-io/towline/pkg/search/searchtest"
 )
 
-// asking starts Towline with that search service.
+// asking starts Towline with the search service.
 func asking(t *testing.T, s *searchtest.Server) *running {
 	t.Helper()
 	return start(t, func(o *controllers.Options) {
@@ -33,12 +33,12 @@ func asking(t *testing.T, s *searchtest.Server) *running {
 	})
 }
 
-// indexed is what the service has of the Application, once its cluster has applied it.
+// indexed returns the search item of the Application, as after the apply on its cluster.
 func indexed(app *argocd.Application) searchtest.Item {
 	return searchtest.Application(app.Cluster(), app.ClusterNamespace(), app.Name)
 }
 
-// expectResources waits until the hub Application lists those, as "kind/name status health".
+// expectResources waits until the hub Application lists the wanted resources, as "kind/name status health".
 func expectResources(t *testing.T, app *argocd.Application, want ...string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() []string {
@@ -54,7 +54,7 @@ func expectResources(t *testing.T, app *argocd.Application, want ...string) {
 	}, soon, tick).Should(Equal(want))
 }
 
-// asks waits until the service has been asked for the cluster, from now on.
+// asks waits until Towline queries the service for the cluster again.
 func asks(t *testing.T, s *searchtest.Server, cluster string) {
 	t.Helper()
 	s.Asked()
@@ -63,8 +63,8 @@ func asks(t *testing.T, s *searchtest.Server, cluster string) {
 	}, soon, tick).Should(BeTrue())
 }
 
-// TestSearchAddsResources: what search tells of an Application's resources is beside what the work agent tells of
-// its health; what goes wrong with search changes neither.
+// TestSearchAddsResources: the hub shows resources from search together with the health from the work agent. A failure
+// of search changes neither.
 func TestSearchAddsResources(t *testing.T) {
 	s := searchtest.New(t)
 	towline := asking(t, s)
@@ -99,7 +99,7 @@ func TestSearchAddsResources(t *testing.T) {
 		asks(t, s, app.Cluster())
 	}
 	s.Interfere(nil)
-	s.Clear() // as for someone who may not see the cluster any more
+	s.Clear() // as for a user who may no longer see the cluster
 	asks(t, s, app.Cluster())
 	asks(t, s, app.Cluster())
 	if diff := cmp.Diff(before, get(t, app).Status); diff != "" {
@@ -113,7 +113,7 @@ func TestSearchAddsResources(t *testing.T) {
 	expectResources(t, app, "Deployment/ui  ")
 }
 
-// TestSearchTellsConditions: of an Application whose agent reports but some of it.
+// TestSearchTellsConditions: search adds conditions to an Application with an incomplete report from the agent.
 func TestSearchTellsConditions(t *testing.T) {
 	s := searchtest.New(t)
 	asking(t, s)
@@ -127,14 +127,15 @@ func TestSearchTellsConditions(t *testing.T) {
 		t.Errorf("got %q", m)
 	}
 
-	// Once the agent tells all, its word counts.
+	// A complete report from the agent takes precedence.
 	report(t, app, feedbackOf(app).Healthy("a").String("conditionSyncError", "services is forbidden: in full"))
 	g.Eventually(func() string { m, _ := condition(t, app, "SyncError"); return m }, soon, tick).Should(Equal("services is forbidden: in full"))
 	g.Eventually(func() bool { _, there := condition(t, app, "OperationError"); return there }, soon, tick).Should(BeFalse())
 }
 
-// TestSearchThatDoesNotAnswer: the hub Application and its row say so after a while, and since when; once, whatever search answers
-// next. The resources stay, and the rest goes on. It ends with the first answer.
+// TestSearchThatDoesNotAnswer: after a while, the hub Application and its row show the failure of search and its start
+// time. The message is written once, even if the errors of search change. The resources stay, and all other functions
+// continue. The first answer ends the condition.
 func TestSearchThatDoesNotAnswer(t *testing.T) {
 	s := searchtest.New(t)
 	towline := start(t, func(o *controllers.Options) {
@@ -179,7 +180,7 @@ func TestSearchThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestSearchOfAHostileCluster: a cluster's items speak for its own Applications only.
+// TestSearchOfAHostileCluster: the items of a cluster count only for the cluster's own Applications.
 func TestSearchOfAHostileCluster(t *testing.T) {
 	s := searchtest.New(t)
 	asking(t, s)
@@ -201,7 +202,7 @@ func TestSearchOfAHostileCluster(t *testing.T) {
 	}
 }
 
-// TestSearchAfterARestart: what the hub shows is kept until search has answered.
+// TestSearchAfterARestart: the hub keeps the shown resources until search has answered.
 func TestSearchAfterARestart(t *testing.T) {
 	s := searchtest.New(t)
 	first := asking(t, s)
@@ -210,7 +211,7 @@ func TestSearchAfterARestart(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("a"))
 	s.Put(indexed(app), searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "ui"))
 	expectResources(t, app, "Service/ui  ")
-	expectSettled(t, app) // its work is written once more when the hub shows the first comparison
+	expectSettled(t, app) // Towline writes the work once more when the hub shows the first comparison
 	settled(t)
 	first.stop()
 
@@ -229,9 +230,10 @@ func TestSearchAfterARestart(t *testing.T) {
 	expectResources(t, app, "Service/ui  ", "Service/vi  ")
 }
 
-// TestSearchIsDiscovered: a hub is ACM's once it has a MultiClusterHub, and search is where that is.
+// TestSearchIsDiscovered: a hub belongs to ACM as soon as it has a MultiClusterHub. The namespace of the
+// MultiClusterHub is also the namespace of search.
 func TestSearchIsDiscovered(t *testing.T) {
-	live, err := client.New(hub, client.Options{Scheme: scheme}) // which knows of no CRD of a test before
+	live, err := client.New(hub, client.Options{Scheme: scheme}) // a client that does not know the CRDs of earlier tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +268,7 @@ func TestSearchIsDiscovered(t *testing.T) {
 	}
 }
 
-// TestSearchInTheReport: a failed sync of which only search knows the missing resource.
+// TestSearchInTheReport: the report of a failed sync includes a missing resource that only search knows.
 func TestSearchInTheReport(t *testing.T) {
 	s := searchtest.New(t)
 	asking(t, s)

@@ -11,11 +11,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// crdInterval is how often to look whether the CRDs that a controller waits for have been installed, where nothing else is said.
+// crdInterval is the default interval of the check whether the CRDs of a controller are installed.
 const crdInterval = 5 * time.Second
 
-// whenServed sets a controller up once the hub serves all kinds that it needs: at once, or when their CRDs have been
-// installed, for which it looks at that interval. A hub may do without them, and everything else works there.
+// whenServed calls setup as soon as the hub serves all required kinds: at once, or after the installation of their
+// CRDs. interval is the time between two checks. A hub may lack the CRDs, and all other controllers work without them.
 func whenServed(
 	mgr ctrl.Manager, interval time.Duration, controller string, kinds []schema.GroupVersionKind, setup func() error,
 ) error {
@@ -31,7 +31,7 @@ func whenServed(
 	return mgr.Add(waiter(func(ctx context.Context) error {
 		err := wait.PollUntilContextCancel(ctx, cmp.Or(interval, crdInterval), false, func(context.Context) (bool, error) {
 			missing, err := firstMissing(mgr.GetRESTMapper(), kinds)
-			return missing == nil && err == nil, nil // what fails for now is asked again
+			return missing == nil && err == nil, nil // a transient error leads to a further attempt
 		})
 		if err != nil {
 			return nil //nolint:nilerr // the program ends
@@ -41,7 +41,7 @@ func whenServed(
 	}))
 }
 
-// firstMissing is the first of the kinds that the hub does not serve; nil when it serves all.
+// firstMissing returns the first kind that the hub does not serve, or nil if the hub serves all kinds.
 func firstMissing(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (*schema.GroupVersionKind, error) {
 	for i := range kinds {
 		_, err := mapper.RESTMapping(kinds[i].GroupKind(), kinds[i].Version)
@@ -55,10 +55,10 @@ func firstMissing(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (*sch
 	return nil, nil //nolint:nilnil // documented
 }
 
-// waiter runs on every replica, so that the one that leads next is as far as the one that leads.
+// waiter runs on every replica, so that a standby replica is as ready as the leader.
 type waiter func(context.Context) error
 
 func (w waiter) Start(ctx context.Context) error { return w(ctx) }
 
-// NeedLeaderElection is for the manager.
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (waiter) NeedLeaderElection() bool { return false }

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// lateKind is what a hub serves that gets the CRD of a kind later.
+// lateKind is the REST mapper of a hub that gets the CRD of a kind later.
 type lateKind struct {
 	meta.RESTMapper
 	kind      string
@@ -40,7 +40,8 @@ func TestHubThatGetsTheCRDOfGitOpsClustersLater(t *testing.T) {
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 }
 
-// TestHubThatGetsTheCRDOfApplicationSetsLater: from then on they pause their Applications, without a restart.
+// TestHubThatGetsTheCRDOfApplicationSetsLater: after the installation of the CRD, ApplicationSets pause their
+// Applications, without a restart.
 func TestHubThatGetsTheCRDOfApplicationSetsLater(t *testing.T) {
 	installed := &atomic.Bool{}
 	startWith(t, func(m meta.RESTMapper) meta.RESTMapper { return lateKind{m, "ApplicationSet", installed} })

@@ -9,25 +9,25 @@ import (
 	"github.com/towline-io/towline/controllers/internal/home"
 )
 
-// cachePatience is how long a controller may take to hear of all that the hub has at a start. After it the process ends, and the next
-// one begins anew. The default of controller-runtime, two minutes, was not enough where 100,000 Applications did not fit into
-// GOMEMLIMIT: no process came to send anything.
+// cachePatience limits the initial sync of a controller's caches. After this time the process ends, and the next
+// process starts from the beginning. The default of controller-runtime, two minutes, was not enough for 100,000
+// Applications that did not fit into GOMEMLIMIT: every process ended before its first write.
 const cachePatience = 15 * time.Minute
 
-// Settings are what every controller of a manager has in common.
+// Settings returns the common settings of all controllers of a manager.
 func Settings() config.Controller {
 	return config.Controller{
 		CacheSyncTimeout: cachePatience,
-		// The priority queue of controller-runtime 0.23.3 can block for ever when it is shut down while it hands
-		// over an item: the manager then ends only after its grace period, with an error. What it is for is not
-		// missed: no controller is woken by a resync, so the only backlog is that of a start, which is worked off at
+		// The priority queue of controller-runtime 0.23.3 can block for ever if its shutdown coincides with the
+		// hand-over of an item. The manager then ends only after its grace period, with an error. Towline does not need
+		// priorities: no resync wakes a controller. The only backlog is the backlog of a start, and controllers process
 		// thousands of Applications per second.
 		UsePriorityQueue: ptr.To(false),
 	}
 }
 
-// NamespaceOfHub stands for the Application's namespace on the hub in one of Options.AppNamespaces.
+// NamespaceOfHub is a value in Options.AppNamespaces. The value means the Application's namespace on the hub.
 const NamespaceOfHub = home.OfHub
 
-// IsAppNamespace tells whether that may be one of Options.AppNamespaces.
+// IsAppNamespace reports whether namespace is a valid value in Options.AppNamespaces.
 func IsAppNamespace(namespace string) bool { return home.Valid(namespace) }

@@ -21,9 +21,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// settled waits until everything that happened before has been looked at, and what came of that as well. A change of an
-// Application that is made afterwards is sent, and later reported on: the watches tell of both after all that was before. Each
-// time the controllers end what they have begun by then.
+// settled waits until Towline has processed all earlier changes and their consequences. settled changes an Application,
+// waits for the write of its work, and then for the shown report. The watches deliver both changes after all earlier
+// changes. After each step, settled waits until all controllers are idle.
 func settled(t *testing.T) {
 	t.Helper()
 	b := barrierOf(t, false)
@@ -31,7 +31,7 @@ func settled(t *testing.T) {
 	b.hear(t)
 }
 
-// settledBeside does the same for what travels beside Applications.
+// settledBeside waits like settled, and also for the dependencies of Applications.
 func settledBeside(t *testing.T) {
 	t.Helper()
 	b := barrierOf(t, true)
@@ -39,21 +39,21 @@ func settledBeside(t *testing.T) {
 	b.hear(t)
 }
 
-// sent waits until what happened before has been looked at, where no controller shows what is reported.
+// sent waits until Towline has processed all earlier changes, if no controller shows reports.
 func sent(t *testing.T) {
 	t.Helper()
 	barrierOf(t, false).send(t)
 }
 
-// barrier is an Application that a test changes, and whose change it waits for. The lasting Towline has one for all tests: making
-// one and taking it away costs some twenty requests.
+// barrier is an Application that a test changes in order to wait for the effect. The lasting Towline has a barrier for
+// all tests, because the creation and the deletion of a barrier cost some twenty requests.
 type barrier struct {
 	app    *argocd.Application
 	beside bool
 	rounds int
 }
 
-// barrierOf is the barrier of the lasting Towline, or one for this time.
+// barrierOf returns the barrier of the lasting Towline, or a temporary barrier without a lasting Towline.
 func barrierOf(t *testing.T, beside bool) *barrier {
 	t.Helper()
 	if !worksForATest() {
@@ -73,12 +73,12 @@ func barrierOf(t *testing.T, beside bool) *barrier {
 	return b
 }
 
-// send changes the Application, or makes it, and waits until its cluster would get the change.
+// send changes or creates the Application, and waits until the work contains the change.
 func (b *barrier) send(t *testing.T) {
 	t.Helper()
 	b.rounds++
 	round := fmt.Sprint("round-", b.rounds)
-	// Automated: of another one the hub would say that its change has not been compared.
+	// Automated sync: without it, the hub would show that the cluster has not compared the change.
 	automated := strings.Replace(specOf(argocd.DefaultProject, "https://x.example.com"), "{", `{"syncPolicy":{"automated":{}},`, 1)
 	spec := runtime.RawExtension{Raw: []byte(strings.ReplaceAll(automated, "web", round))}
 	if b.app == nil {
@@ -101,7 +101,7 @@ func (b *barrier) send(t *testing.T) {
 	expectIdle(t)
 }
 
-// hear reports on the Application, and waits until it shows that.
+// hear reports on the Application, and waits until the Application shows the report.
 func (b *barrier) hear(t *testing.T) {
 	t.Helper()
 	round := fmt.Sprint("round-", b.rounds)
@@ -113,7 +113,7 @@ func (b *barrier) hear(t *testing.T) {
 	expectIdle(t)
 }
 
-// end takes the Application away, and what Towline has made of it.
+// end deletes the Application and its works.
 func (b *barrier) end() error {
 	if b.app == nil {
 		return nil
@@ -133,36 +133,36 @@ func (b *barrier) end() error {
 	return nil
 }
 
-// countAnew forgets what has been written, once the controllers have ended what they had begun: an object can be seen while they
-// are about to write another one.
+// countAnew resets the count of writes after all controllers are idle. Otherwise a controller could still write a
+// second object after the test has seen the first object.
 func (r *running) countAnew(t *testing.T) {
 	t.Helper()
 	settledBeside(t)
 	r.writes.take()
 }
 
-// made is what has been written since countAnew, once the controllers have ended what they had begun.
+// made returns the writes since countAnew, after all controllers are idle.
 func (r *running) made(t *testing.T) []string {
 	t.Helper()
 	settledBeside(t)
 	return r.writes.take()
 }
 
-// expectIdle waits until no controller works on anything, or has anything to begin with at once.
+// expectIdle waits until no controller is active, and all queues are empty.
 func expectIdle(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Eventually(func() float64 { return busyness(t) - abandoned.busyness }, soon, tick).
 		Should(BeZero(), "the controllers do not come to rest")
 }
 
-// abandoned is the work that managers left which do not run any more: one that never led began with nothing.
+// abandoned is the remaining work of stopped managers. A manager that never led has started no work.
 var abandoned struct {
 	mu       sync.Mutex
 	running  int
 	busyness float64
 }
 
-// began and ended count the managers that run.
+// began and its result ended count the running managers.
 func began(t *testing.T) (ended func()) {
 	t.Helper()
 	abandoned.mu.Lock()
@@ -178,7 +178,7 @@ func began(t *testing.T) (ended func()) {
 	}
 }
 
-// busyness is how many objects controllers work on, or have in their queues.
+// busyness returns the number of objects in progress or in the queues of the controllers.
 func busyness(t *testing.T) (sum float64) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

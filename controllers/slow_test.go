@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// slowBy is by how long Towline lags behind the hub at most, and the hub behind Towline. A test that passes only as long as Towline is
-// faster than the test fails with it, which a busy machine shows once in many runs.
+// slowBy is the maximum lag between Towline and the hub, in both directions. A test that passes only while Towline is
+// faster than the test fails with a lag. Without the flag, a busy machine shows such a failure once in many runs.
 var slowBy = flag.Duration("slow", 0, "let each write of Towline take up to `this` long more, and each watch lag by as much")
 
-// slowed has a client lag as -slow says: its writes wait before the hub carries them out, and their answers after it.
+// slowed makes a client lag according to -slow: its writes wait before the hub carries them out, and the answers wait
+// afterwards.
 func slowed(next http.RoundTripper) http.RoundTripper {
 	if *slowBy == 0 {
 		return next
@@ -37,7 +38,8 @@ func slowed(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// lagging is what a watch brings, late. Events that come soon after another do not wait once more: a busy watch lags no more than others.
+// lagging delays the events of a watch. Events soon after a delayed event do not wait again: a busy watch lags no more
+// than a quiet watch.
 type lagging struct {
 	io.ReadCloser
 	ctx  context.Context //nolint:containedctx // that of the request whose body it is
@@ -53,7 +55,7 @@ func (l *lagging) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pause lasts as long as d, unless ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

@@ -15,46 +15,47 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// The names of the sources that can be chosen. The works' feedback is always there.
+// Names of the optional sources. The feedback of the works is always a source.
 const (
 	SourceAgent  = "agent"
 	SourceSearch = "search"
 )
 
-// Sources are all sources that can be chosen, the richest first.
+// Sources are all optional sources, the most detailed source first.
 var Sources = []string{SourceAgent, SourceSearch}
 
-// DefaultSources are those that cost nothing where they have nothing to say.
+// DefaultSources cost nothing on a hub without their data.
 var DefaultSources = []string{SourceAgent}
 
-// The files of a pod's own ServiceAccount. OpenShift adds the authority of its Services' certificates.
+// Files of a pod's own ServiceAccount. OpenShift adds the certificate authority of its Services.
 const (
 	DefaultTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token" //nolint:gosec // the name of a file
 	serviceCAFile    = "/var/run/secrets/kubernetes.io/serviceaccount/service-ca.crt"
 )
 
-// DefaultSearchInterval is how often search is asked.
+// DefaultSearchInterval is the default interval between two queries to ACM Search.
 const DefaultSearchInterval = 10 * time.Second
 
-// SearchOptions say how ACM Search is asked. The zero value asks the hub's own.
+// SearchOptions configure the queries to ACM Search. The zero value queries the hub's own ACM Search.
 type SearchOptions struct {
-	// URL is its address; empty: as discovered.
+	// URL is the address of ACM Search. Empty: the discovered address.
 	URL string
 
-	// CAFile holds the authorities to trust; empty: OpenShift's for Services where there is one, else the system's.
+	// CAFile holds the trusted certificate authorities. Empty: the authority of OpenShift's Services if the file
+	// exists, otherwise the authorities of the system.
 	CAFile string
 
-	// TokenFile holds the token to show; empty: the pod's own.
+	// TokenFile holds the bearer token. Empty: the token of the pod.
 	TokenFile string
 
-	// Interval is how often it is asked; 0: DefaultSearchInterval.
+	// Interval is the time between two queries. 0: DefaultSearchInterval.
 	Interval time.Duration
 
-	// Patience is that of resourcesync.Search; 0: resourcesync.DefaultPatience.
+	// Patience is the Patience of resourcesync.Search. 0: resourcesync.DefaultPatience.
 	Patience time.Duration
 }
 
-// sources are where the facts of the inventory come from, the richest first.
+// sources returns the sources of the inventory's facts, the most detailed source first.
 func sources(ctx context.Context, mgr ctrl.Manager, o Options) ([]resourcesync.Source, error) {
 	chosen := o.Sources
 	if chosen == nil {
@@ -79,8 +80,8 @@ func sources(ctx context.Context, mgr ctrl.Manager, o Options) ([]resourcesync.S
 	return out, nil
 }
 
-// agentSource is empty on a hub without the CRD of ApplicationReports: it has no agents' reports, and everything
-// else works.
+// agentSource returns no source on a hub without the CRD of ApplicationReports. The hub then has no agents' reports,
+// and everything else works.
 func agentSource(ctx context.Context, mgr ctrl.Manager) ([]resourcesync.Source, error) {
 	kind := v1alpha1.GroupVersion.WithKind("ApplicationReport")
 	switch _, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); {

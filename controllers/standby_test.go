@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// heldLease is the Lease of some replicas, which somebody holds until it is deleted.
+// heldLease creates the Lease of some replicas. A foreign holder keeps the Lease until its deletion.
 func heldLease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: tenant(t), Name: "towline"}}
@@ -27,7 +27,7 @@ func heldLease(t *testing.T) *coordinationv1.Lease {
 	return lease
 }
 
-// contends makes a replica one of those that want the Lease, as the program does it.
+// contends makes a replica compete for the Lease, as in production.
 func contends(lease *coordinationv1.Lease) func(*ctrl.Options) {
 	return func(o *ctrl.Options) {
 		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, lease.Namespace
@@ -37,7 +37,8 @@ func contends(lease *coordinationv1.Lease) func(*ctrl.Options) {
 	}
 }
 
-// TestAReplicaThatWaitsRemembersNoEnds that nothing speaks of any more, and does not pay for them when it leads.
+// TestAReplicaThatWaitsRemembersNoEnds: a standby replica forgets deletions without remaining objects, and has no extra
+// work as the leader.
 func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	lease := heldLease(t)
 	leader := start(t)
@@ -74,7 +75,8 @@ func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsKeepsNoAccounts of reports: those of ApplicationSets that are gone when it leads are asked for by nobody.
+// TestAReplicaThatWaitsKeepsNoAccounts: a standby replica keeps no reports of deleted ApplicationSets. As the leader,
+// it does not read these reports.
 func TestAReplicaThatWaitsKeepsNoAccounts(t *testing.T) {
 	lease := heldLease(t)
 	leader := start(t)
@@ -101,7 +103,7 @@ func TestAReplicaThatWaitsKeepsNoAccounts(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsHearsOfEnds: what is deleted while nobody leads is no loss.
+// TestAReplicaThatWaitsHearsOfEnds: a deletion without a leader does not count as a loss.
 func TestAReplicaThatWaitsHearsOfEnds(t *testing.T) {
 	leader := start(t)
 	apps, works := many(t)
@@ -122,7 +124,8 @@ func TestAReplicaThatWaitsHearsOfEnds(t *testing.T) {
 	}
 }
 
-// TestALabelThatIsTakenOffWhileAReplicaWaits: the next leader finds what it left, and says so.
+// TestALabelThatIsTakenOffWhileAReplicaWaits: the next leader finds the unlabelled Application, and removes its
+// condition.
 func TestALabelThatIsTakenOffWhileAReplicaWaits(t *testing.T) {
 	leader := start(t)
 	app := application(t, cluster(t)).NoAnnotation(apis.AnnotationCluster).Obj()
@@ -136,7 +139,8 @@ func TestALabelThatIsTakenOffWhileAReplicaWaits(t *testing.T) {
 	NewWithT(t).Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
 }
 
-// TestALabelThatIsTakenOffAsAReplicaBeginsToLead: its cache of those without the label may be behind the one of those that have it.
+// TestALabelThatIsTakenOffAsAReplicaBeginsToLead: the cache of unlabelled Applications may lag behind the cache of
+// labelled Applications.
 func TestALabelThatIsTakenOffAsAReplicaBeginsToLead(t *testing.T) {
 	leader := start(t)
 	app, other := application(t, cluster(t)).NoAnnotation(apis.AnnotationCluster).Obj(), application(t, cluster(t)).Obj()

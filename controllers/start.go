@@ -7,15 +7,15 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// waitingGrace is how long a manager that does not lead has to end. It has nothing to finish.
+// waitingGrace is the time that a standby manager has to end. A standby manager has nothing to finish.
 const waitingGrace = time.Second
 
-// Start runs a manager until ctx ends or something of it fails, and gives what it fails with. A manager that leads when ctx ends finishes
-// what it has begun, within its own grace period, and gives up its Lease.
+// Start runs a manager until ctx ends or a part of the manager fails, and returns the manager's error. If ctx ends, a
+// leading manager finishes the work in progress within its own grace period, and releases its Lease.
 //
-// One that does not lead by then is left as it is after a second, and the program is to end: it has written nothing. While its caches
-// fill, controller-runtime (0.23 to 0.25) would wait until that is over, and need a whole core for it. It may never be over: where the hub
-// cannot be reached, or the ServiceAccount may not list something.
+// Start abandons a standby manager after a second: the manager has written nothing, and the program is about to end.
+// While the caches fill, controller-runtime (0.23 to 0.25) would wait for the end of the sync, and need a whole core
+// for the wait. The sync may never end if the hub is unreachable, or if the ServiceAccount lacks a list permission.
 func Start(ctx context.Context, mgr ctrl.Manager) error {
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

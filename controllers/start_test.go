@@ -15,8 +15,8 @@ import (
 	"github.com/towline-io/towline/controllers"
 )
 
-// without is a change of a manager: its cache gets no answer to a request for the resource until answer is called. asked is closed by
-// the first.
+// without returns a change of a manager: its cache gets no answer to a request for the resource until the test calls
+// answer. The first request closes asked.
 func without(resource string) (replica func(*ctrl.Options), asked <-chan struct{}, answer func()) {
 	first, answers := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -37,13 +37,14 @@ func without(resource string) (replica func(*ctrl.Options), asked <-chan struct{
 	}, first, func() { close(answers) }
 }
 
-// TestAProcessEndsWhileItsCacheFills: it may be long until the hub has told everything, or for ever.
+// TestAProcessEndsWhileItsCacheFills: a process can end although its cache is still filling. The sync may take long, or
+// never end.
 func TestAProcessEndsWhileItsCacheFills(t *testing.T) {
 	unshared(t)
 	replica, asked, answer := without("applications")
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	fills, _ := begin(ctx, t, replica, controllers.Options{}) // without controllers: what is left of it does nothing
+	fills, _ := begin(ctx, t, replica, controllers.Options{}) // without controllers, so the abandoned part does nothing
 	t.Cleanup(func() { answer(); fills.stop() })
 	NewWithT(t).Eventually(asked, soon).Should(BeClosed())
 	end()

@@ -114,7 +114,7 @@ func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
 	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkAvailableWarning); return there }, soon, tick).Should(BeTrue())
 	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
 
-	// Of a work that asks for nothing, it is a trouble like any other.
+	// For a work without a request, the message is a normal problem.
 	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, modified))
 	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionWorkApplyError); return m }, soon, tick).
 		Should(ContainSubstring("has been modified"))
@@ -123,8 +123,8 @@ func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
 	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
 }
 
-// TestStatusOfARequestThatIsMadeAgain: each is made for one version of the Application, and made again where that is not there any more,
-// which is no trouble of anybody's.
+// TestStatusOfARequestThatIsMadeAgain: Towline makes each request for one version of the Application, and repeats the
+// request for a newer version. A version conflict is no problem for the user.
 func TestStatusOfARequestThatIsMadeAgain(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -137,13 +137,13 @@ func TestStatusOfARequestThatIsMadeAgain(t *testing.T) {
 	g := NewWithT(t)
 	shown := func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }
 	g.Eventually(shown, soon, tick).Should(BeTrue())
-	expectApplication(t, app) // and the agent has not answered that
+	expectApplication(t, app) // the agent has not answered the new generation
 	refusedAt(t, app, requested, modified)
 	g.Eventually(shown, soon, tick).Should(BeFalse())
 }
 
-// TestStatusOfAnUnreachableCluster: its Applications say so with one write each, keep what was last known, and lose
-// the mark again by themselves.
+// TestStatusOfAnUnreachableCluster: each Application of the cluster shows the outage with a single write, keeps its
+// last known status, and loses the condition automatically after the outage.
 func TestStatusOfAnUnreachableCluster(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)
@@ -193,7 +193,8 @@ func TestStatusOfAnUnreachableCluster(t *testing.T) {
 	}
 }
 
-// TestStatusBesideAClusterThatToggles: the marks of one cluster do not wait for another that comes and goes without end.
+// TestStatusBesideAClusterThatToggles: the conditions for one cluster do not wait for a second cluster that changes its
+// availability endlessly.
 func TestStatusBesideAClusterThatToggles(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
 	noisy, quiet := cluster(t), cluster(t)
@@ -206,7 +207,7 @@ func TestStatusBesideAClusterThatToggles(t *testing.T) {
 	toggle := func(n int) {
 		availability(t, noisy, []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}[n%2], "")
 	}
-	for n := range 400 { // 20,000 marks, if each toggle had all of its own: more than fit into soon
+	for n := range 400 { // 20,000 writes if each toggle caused all its writes: more than fit into soon
 		toggle(n)
 	}
 	availability(t, quiet, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
@@ -219,8 +220,8 @@ func TestStatusBesideAClusterThatToggles(t *testing.T) {
 	}, soon, tick).Should(BeTrue(), "it waits for the other cluster's")
 }
 
-// TestStatusWhenAClustersMessageChanges: only that a cluster has come or gone, and since when, is a reason to look at all
-// its Applications.
+// TestStatusWhenAClustersMessageChanges: only a change of the availability, or of its time, makes Towline check all
+// Applications of a cluster.
 func TestStatusWhenAClustersMessageChanges(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)
@@ -273,8 +274,8 @@ func TestStatusKeepsConditionsOfOthers(t *testing.T) {
 	}
 }
 
-// TestStatusOfAHostileCluster: a cluster that reports nonsense, and claims to speak for another cluster's
-// Application, changes nothing but what is its own.
+// TestStatusOfAHostileCluster: a cluster that reports invalid values, and claims the Application of a different
+// cluster, changes only its own Applications.
 func TestStatusOfAHostileCluster(t *testing.T) {
 	start(t)
 	victim := application(t, cluster(t)).Obj()
@@ -298,14 +299,14 @@ func TestStatusOfAHostileCluster(t *testing.T) {
 		t.Errorf("values that do not fit were written: %+v", s)
 	}
 
-	// A work of the hostile cluster's own making, with the victim's identity inside and out.
+	// A work from the hostile cluster, with the victim's identity in its metadata and content.
 	forged := w.DeepCopy()
 	forged.ObjectMeta = metav1.ObjectMeta{Namespace: w.Namespace, Name: "forged", Labels: w.Labels, Annotations: w.Annotations}
 	create(t, forged)
 	forgedBefore := forged.DeepCopy()
 	forged.Status = feedbackOf(victim).String("healthStatus", "Missing").Obj()
-	// It is removed from the hostile cluster's namespace like any work that its Application must not have, perhaps
-	// before it has said anything.
+	// Towline removes the forged work from the hostile cluster's namespace like any work without an Application,
+	// possibly before the status write.
 	if err := k8s.Status().Patch(t.Context(), forged, client.MergeFrom(forgedBefore)); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,8 @@ func TestStatusOfAHostileCluster(t *testing.T) {
 	}
 }
 
-// TestStatusIsArgoCDsWithoutSkipReconcile: then the hub's own Argo CD writes it, and two would fight.
+// TestStatusIsArgoCDsWithoutSkipReconcile: without skip-reconcile, the hub's own Argo CD writes the status, and a
+// second writer would conflict.
 func TestStatusIsArgoCDsWithoutSkipReconcile(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()

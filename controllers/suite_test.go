@@ -45,20 +45,20 @@ import (
 )
 
 const (
-	// soon is how long a thing that must happen may take; it takes milliseconds on an idle machine.
+	// soon limits the wait for an expected effect. On an idle machine, the effect takes milliseconds.
 	soon = 30 * time.Second
 
-	// tick is how often a condition is looked at.
+	// tick is the interval between two checks of a condition.
 	tick = 20 * time.Millisecond
 )
 
-// publishedCRDs has the API server serve the CRDs that other products bring, which are narrower and prune.
+// publishedCRDs makes the API server serve the CRDs of other products. These CRDs are narrower, and prune.
 var publishedCRDs = flag.Bool("published-crds", false, "run with the CRDs that other products bring in place of Towline's")
 
 var (
 	hub    *rest.Config
 	k8s    client.Client
-	mapper meta.RESTMapper // what the hub serves, which no test changes
+	mapper meta.RESTMapper // the REST mapper of the hub; no test changes it
 	scheme = runtime.NewScheme()
 	number atomic.Int64
 )
@@ -91,7 +91,8 @@ func runSuite(m *testing.M) int {
 		fmt.Println(err)
 		return 1
 	}
-	// An API server's garbage collector works for nothing here: 27 s of CPU in place of 29 for an eighth of the tests.
+	// Frequent garbage collection of the API server brings nothing here: 27 s of CPU in place of 29 for an eighth of
+	// the tests.
 	if err := os.Setenv("GOGC", "400"); err != nil {
 		fmt.Println(err)
 		return 1
@@ -134,7 +135,7 @@ func runSuite(m *testing.M) int {
 	return code
 }
 
-// connect makes the client of the tests, and learns what the hub serves for all managers.
+// connect creates the client of the tests, and the REST mapper for all managers.
 func connect() error {
 	over, err := rest.HTTPClientFor(hub)
 	if err != nil {
@@ -147,13 +148,14 @@ func connect() error {
 	return err
 }
 
-// knownMapper is the mapper for a manager.
+// knownMapper returns the shared REST mapper, for a manager.
 func knownMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil }
 
-// published is where the CRDs are that other products bring.
+// published is the folder of the CRDs of other products.
 const published = "../pkg/apis/apps/testdata/published"
 
-// publishedOr is the file of the CRD that other products bring in the place of one of Towline's, or that one where they bring none.
+// publishedOr returns the file of another product's CRD for the same kind, or the file of Towline's CRD if no product
+// has the kind.
 func publishedOr(file string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".yaml"), apis.Group+"_")
 	if narrow := filepath.Join(published, name+".crd.yaml"); exists(narrow) {
@@ -167,8 +169,8 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// loadCRDs reads Towline's CRDs and those that the controllers need, and makes Application's accept fields that it does not know,
-// as the CRD of a newer Argo CD on the hub would.
+// loadCRDs reads Towline's CRDs and further CRDs for the controllers. The CRD of Application is changed to accept
+// unknown fields, as the CRD of a newer Argo CD on the hub would.
 func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := filepath.Glob("../deploy/crds/apps.*.yaml")
 	if err != nil {
@@ -209,7 +211,7 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 			hydrated := spec.Properties["sourceHydrator"].Properties["syncSource"]
 			hydrated.Properties["repoURL"] = apiextensionsv1.JSONSchemaProps{Type: "string"} // Argo CD 3.5
 		}
-		if crd.Spec.Names.Kind == "ApplicationSet" { // its schema has a megabyte, and only its metadata is looked at
+		if crd.Spec.Names.Kind == "ApplicationSet" { // the schema has a megabyte, and the tests use only the metadata
 			crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
 				Type: "object", XPreserveUnknownFields: ptr.To(true),
 			}
@@ -219,13 +221,13 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return crds, nil
 }
 
-// failures are the lines in which controllers said so far that they failed, which is counted as well.
+// failures are the log lines about failed reconciles. Failures are counted as well.
 var failures struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// failuresIn are those about an object of that namespace.
+// failuresIn returns the failures about objects of the namespace.
 func failuresIn(namespace string) (lines []string) {
 	failures.mu.Lock()
 	defer failures.mu.Unlock()
@@ -237,7 +239,7 @@ func failuresIn(namespace string) (lines []string) {
 	return lines
 }
 
-// logs drops what the controllers log, but for failures, unless the test runs verbosely.
+// logs drops the controllers' log lines except for failures, unless the test runs verbosely.
 type logs struct{}
 
 func (logs) Write(p []byte) (int, error) {
@@ -252,26 +254,26 @@ func (logs) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// workers is how many Applications each controller works on at a time.
+// workers is the number of Applications that each controller processes in parallel.
 const workers = 4
 
-// settings are those of production, for managers that follow each other in one process.
+// settings returns the production settings, for several managers in one process.
 func settings() config.Controller {
 	s := controllers.Settings()
 	s.SkipNameValidation = ptr.To(true)
 	return s
 }
 
-// running is a Towline at work: the real controllers, over a client that counts what they write.
+// running is a running Towline: the real controllers, with a client that counts their writes.
 type running struct {
 	stop   func()
 	writes *writes
-	failed chan error // what its manager or its end failed with, for the test
+	failed chan error // the error of the manager or of its end, for the test
 
-	left chan struct{} // closed once the program would have ended
+	left chan struct{} // closed at the time when the program would have ended
 }
 
-// wholeManager tells when all of a manager has ended, of which controllers.Start may leave something.
+// wholeManager tells when all parts of a manager have ended. controllers.Start may return earlier.
 type wholeManager struct {
 	ctrl.Manager
 	ended chan struct{}
@@ -283,14 +285,14 @@ func (m *wholeManager) Start(ctx context.Context) error {
 	return m.Manager.Start(ctx)
 }
 
-// start runs all controllers until stop is called. They may go on after the test for the next one: see lasting.
+// start runs all controllers until the test calls stop. The controllers may continue for the next test: see lasting.
 func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	t.Helper()
 	o := options(edits)
 	if r := goOn(t, o); r != nil {
 		return r
 	}
-	if worksForATest() { // the test starts a second Towline beside the shared one
+	if worksForATest() { // the test starts a second Towline in parallel to the shared Towline
 		return startReplica(t, func(*ctrl.Options) {}, edits...)
 	}
 	r := run(context.WithoutCancel(t.Context()), t, func(*ctrl.Options) {}, o)
@@ -298,7 +300,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	return r
 }
 
-// startReplica runs controllers in a manager with other options until the test ends or stop is called.
+// startReplica runs controllers in a manager with different options until the test ends or calls stop.
 func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*controllers.Options)) *running {
 	t.Helper()
 	unshared(t)
@@ -310,7 +312,7 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 	return r
 }
 
-// options are the defaults of the tests with some edits.
+// options returns the default options of the tests with edits.
 func options(edits []func(*controllers.Options)) controllers.Options {
 	o := controllers.Options{
 		Enabled: controllers.Names, Concurrency: workers,
@@ -325,7 +327,7 @@ func options(edits []func(*controllers.Options)) controllers.Options {
 	return o
 }
 
-// run runs controllers until ctx ends or stop is called, and returns when their cache is filled.
+// run runs controllers until ctx ends or the test calls stop. run returns when the cache is filled.
 func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o controllers.Options) *running {
 	t.Helper()
 	r, filled := begin(ctx, t, replica, o)
@@ -335,7 +337,8 @@ func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o contr
 	return r
 }
 
-// begin runs controllers until ctx ends or stop is called. filled waits for their cache, and tells whether it is filled.
+// begin runs controllers until ctx ends or the test calls stop. filled waits for the cache, and reports whether the
+// cache is filled.
 func begin(
 	ctx context.Context, t *testing.T, replica func(*ctrl.Options), o controllers.Options,
 ) (r *running, filled func(context.Context) bool) {
@@ -371,18 +374,18 @@ func begin(
 	return r, mgr.GetCache().WaitForCacheSync
 }
 
-// fail has the test fail with an error.
+// fail records an error for the test.
 func (r *running) fail(err error) {
 	if err == nil {
 		return
 	}
 	select {
 	case r.failed <- err:
-	default: // there is one already
+	default: // an earlier error is enough
 	}
 }
 
-// expectNoFailure fails the test where the manager has failed.
+// expectNoFailure fails the test if the manager has failed.
 func (r *running) expectNoFailure(t *testing.T) {
 	t.Helper()
 	select {
@@ -392,26 +395,26 @@ func (r *running) expectNoFailure(t *testing.T) {
 	}
 }
 
-// writes counts the requests that change something, by "<method> <path>", but for events. Those for reports, reads
-// included, are counted apart, and so are reads that are no watches.
+// writes counts the requests that change an object, as "<method> <path>", except for events. Requests for reports,
+// including reads, are counted separately, and so are reads other than watches.
 //
-// What is done in the namespaces of other tests, which left their objects there, does not count.
+// Requests in the namespaces of other tests do not count, because these tests may leave objects behind.
 type writes struct {
 	test                 string
 	mu                   sync.Mutex
 	made, reports, reads []string
 
-	first func(method, path string) // what happens before a request goes; nil for nothing
+	first func(method, path string) // called before each request; may be nil
 
-	watches map[string]int // those that nobody has ended, by "<path>?<field selector>"
+	watches map[string]int // the open watches, by "<path>?<field selector>"
 
 	unlabelled late
 }
 
-// owners are the tests that made namespaces.
+// owners are the names of the tests, by the namespace that each test created.
 var owners sync.Map
 
-// foreign tells whether a request was for something in a namespace of another test, or of another part of the same one.
+// foreign reports whether a request concerns a namespace of a different test or subtest.
 func (w *writes) foreign(path string) bool {
 	_, rest, ok := strings.Cut(path, "/namespaces/")
 	if !ok {
@@ -444,7 +447,8 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// late holds back what a watch brings while it is locked. begun tells that the watch has brought what was there before.
+// late delays the events of a watch while the lock is held. begun is true after the watch has delivered the initial
+// objects.
 type late struct {
 	sync.RWMutex
 	begun atomic.Bool
@@ -465,7 +469,7 @@ func (b body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch counts a watch until whoever asked for it ends it.
+// watch counts a watch until its client ends it.
 func (w *writes) watch(r *http.Request) {
 	of := r.URL.Path + "?" + r.URL.Query().Get("fieldSelector")
 	w.countWatch(of, 1)
@@ -481,21 +485,21 @@ func (w *writes) countWatch(of string, n int) {
 	w.watches[of] += n
 }
 
-// watched tells whether something is watched.
+// watched reports whether a watch is open.
 func (w *writes) watched(path, fieldSelector string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.watches[path+"?"+fieldSelector] > 0
 }
 
-// begin begins to count for another test.
+// begin resets all counts for a new test.
 func (w *writes) begin(test string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.test, w.made, w.reports, w.reads = test, nil, nil, nil
 }
 
-// race lets something happen between Towline's decision to make a request and its arrival.
+// race sets a function that runs between Towline's decision for a request and the arrival of the request.
 func (w *writes) race(first func(method, path string)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -525,7 +529,7 @@ func (w *writes) note(method, path string) {
 	}
 }
 
-// takeReports is which requests of that method have been made for a namespace's reports since the last take.
+// takeReports returns the requests of the method for a namespace's reports since the last call.
 func (w *writes) takeReports(method, namespace string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -541,7 +545,7 @@ func (w *writes) takeReports(method, namespace string) []string {
 	return taken
 }
 
-// takeReads is what has been read since the last takeReads.
+// takeReads returns the reads since the last call.
 func (w *writes) takeReads() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -550,7 +554,7 @@ func (w *writes) takeReads() []string {
 	return read
 }
 
-// take is what has been written since the last take.
+// take returns the writes since the last call.
 func (w *writes) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -559,13 +563,13 @@ func (w *writes) take() []string {
 	return made
 }
 
-// unique is a name that no other test has. Names sort as they were made, also where the number gets another digit: what is
-// in the order of its names comes out in the same one wherever a test stands among the others.
+// unique returns a unique name. Names sort by the time of their creation, also when the number gets one more digit.
+// Therefore the order of names does not depend on the position of a test in the run.
 func unique(prefix string) string {
 	return fmt.Sprintf("%s-%05d", prefix, number.Add(1))
 }
 
-// namespace makes a namespace of its own for a test, whose Applications may go to all clusters.
+// namespace creates a namespace for a test. The Applications of the namespace may go to all clusters.
 func namespace(t *testing.T, name string) string {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
@@ -573,7 +577,7 @@ func namespace(t *testing.T, name string) string {
 	return name
 }
 
-// cluster makes a ManagedCluster that is accepted and available, with its namespace.
+// cluster creates an accepted, available ManagedCluster and its namespace.
 func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.ManagedCluster {
 	t.Helper()
 	c := managedCluster(unique("cluster"))
@@ -587,13 +591,13 @@ func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.
 	return c
 }
 
-// application starts an Application in a namespace of its own that asks for that cluster.
+// application returns a builder for an Application in a new namespace, for the cluster.
 func application(t *testing.T, c *clusterv1.ManagedCluster) *fixture.ApplicationBuilder {
 	t.Helper()
 	return fixture.Application("guestbook").Namespace(namespace(t, unique("apps"))).Cluster(c.Name)
 }
 
-// create makes an object for the time of the test.
+// create creates an object for the time of the test.
 func create(t *testing.T, obj client.Object) {
 	t.Helper()
 	endUnclaimed()
@@ -607,7 +611,7 @@ func create(t *testing.T, obj client.Object) {
 	discardLater(t, obj.DeepCopyObject().(client.Object))
 }
 
-// edit changes an object as a user would, trying again when it was changed meanwhile.
+// edit changes an object as a user would, and retries after a conflict.
 func edit[T client.Object](t *testing.T, obj T, change func(T)) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {

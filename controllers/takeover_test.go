@@ -22,17 +22,17 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ofEach is how many works of each kind, and from each state, there are of older controllers.
+// ofEach is the number of works from older controllers, for each kind of work and each state.
 var ofEach = flag.Int("takeover.each", 10, "how many works of older controllers there are, of each of two kinds and from each of two states")
 
-// olderOnes are Applications with works as an older controller made them, by name.
+// olderOnes are Applications, and their works by name as an older controller created them.
 type olderOnes struct {
 	set   appSet
 	apps  []*argocd.Application
 	works map[string]*workv1.ManifestWork
 }
 
-// each does something for each Application, some at a time.
+// each calls do for each Application, several in parallel.
 func (o *olderOnes) each(t *testing.T, do func(*argocd.Application) error) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -56,7 +56,7 @@ func (o *olderOnes) each(t *testing.T, do func(*argocd.Application) error) {
 	}
 }
 
-// bring makes an Application and its work, applied by its agent.
+// bring creates an Application and its applied work.
 func (o *olderOnes) bring(ctx context.Context, app *argocd.Application, disabled bool, mu *sync.Mutex) error {
 	app.UID = ""
 	if err := k8s.Create(ctx, app); err != nil {
@@ -81,13 +81,13 @@ func (o *olderOnes) bring(ctx context.Context, app *argocd.Application, disabled
 	return nil
 }
 
-// now is the work of an Application as the hub has it.
+// now returns the current work of an Application on the hub.
 func (o *olderOnes) now(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
 	w := &workv1.ManifestWork{}
 	return w, k8s.Get(ctx, client.ObjectKeyFromObject(o.works[app.Name]), w)
 }
 
-// expectTaken waits until all works say what Towline renders, and has their agents apply that.
+// expectTaken waits until Towline has rewritten all works, and then lets their agents apply the works.
 func (o *olderOnes) expectTaken(t *testing.T) {
 	t.Helper()
 	NewWithT(t).Eventually(func() (left []string) {
@@ -118,7 +118,7 @@ func (o *olderOnes) expectTaken(t *testing.T) {
 	})
 }
 
-// applyAsWritten plays the agent of a work that Towline has written: it reports what the work asks for.
+// applyAsWritten plays the agent of a work from Towline: it reports the requested fields.
 func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	before := w.DeepCopy()
 	w.Status = fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
@@ -132,7 +132,7 @@ func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	return k8s.Status().Patch(ctx, w, client.MergeFrom(before))
 }
 
-// olderSet makes the Applications, of a set or not, with works from both states.
+// olderSet creates the Applications, with or without an ApplicationSet, with works in both states.
 func olderSet(t *testing.T) *olderOnes {
 	t.Helper()
 	o := &olderOnes{works: map[string]*workv1.ManifestWork{}}
@@ -145,7 +145,7 @@ func olderSet(t *testing.T) *olderOnes {
 		}
 		app := b.Finalizers(apis.FinalizerResources).Obj()
 		disabled[app.Name] = i%4 > 1
-		if i%2 == 0 { // it shows no more than its older controller knew
+		if i%2 == 0 { // the Application shows only the status known to its older controller
 			app.Status.Health.Status, app.Status.Sync = "Healthy", &argocd.Sync{Status: "Synced"}
 			app.Status.Conditions = []argocd.Condition{fixture.OlderCondition(app)}
 		}
@@ -171,8 +171,8 @@ func olderSet(t *testing.T) *olderOnes {
 	return o
 }
 
-// TestTakeOver: works of both kinds that older controllers made, from both states, their controllers stopped and their pull model
-// disabled, are gone on with where they are: none is deleted or made again, and each is written once.
+// TestTakeOver: Towline continues with the works of older controllers. The works have two kinds and two states: a
+// stopped controller, and a disabled pull model. Towline deletes and recreates no work, and writes each work once.
 func TestTakeOver(t *testing.T) {
 	o := olderSet(t)
 	begun := time.Now()
@@ -218,7 +218,7 @@ func TestTakeOver(t *testing.T) {
 	t.Logf("%d works taken over in %s; requests for works: %v", len(o.apps), taken.Round(time.Millisecond), requests)
 }
 
-// disableWork is what an older controller makes of a work at its start while its pull model is disabled.
+// disableWork sets a work to ReadOnly, as an older controller with a disabled pull model does at its start.
 func disableWork(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, w, func(w *workv1.ManifestWork) {
@@ -226,8 +226,8 @@ func disableWork(t *testing.T, w *workv1.ManifestWork) {
 	})
 }
 
-// TestDisabledAgain: a work of Towline's that an older controller sets to ReadOnly, while Towline runs or not, goes back to how it was
-// applied, by one write, and nothing is said to be refused.
+// TestDisabledAgain: an older controller sets a work of Towline to ReadOnly, while Towline runs or is stopped. Towline
+// restores the update mode with one write, and shows no refusal.
 func TestDisabledAgain(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -240,7 +240,7 @@ func TestDisabledAgain(t *testing.T) {
 		func() {
 			towline.stop()
 			disableWork(t, workOf(t, app))
-			applied(t, workOf(t, app)) // it says so, and has applied nothing
+			applied(t, workOf(t, app)) // the report says applied, although the agent applied nothing
 			start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
 		},
 	} {
@@ -259,8 +259,9 @@ func TestDisabledAgain(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatIsGone: the works of Applications that the hub does not have any more are found, whatever their labels, and
-// stay as they are, with what they brought: the older controllers left them behind. A person decides.
+// TestTakeOverOfWhatIsGone: Towline finds the works of Applications that no longer exist on the hub, regardless of
+// their labels. The older controllers left the works behind. The works and their objects stay unchanged until a person
+// decides.
 func TestTakeOverOfWhatIsGone(t *testing.T) {
 	ns, to := namespace(t, unique("older")), cluster(t)
 	for title, b := range map[string]*fixture.ApplicationBuilder{

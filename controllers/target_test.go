@@ -12,10 +12,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// promptly is far less than the longest that an Application waits that nothing wakes.
+// promptly is far less than the longest wait of an Application without a wake-up.
 const promptly = 10 * time.Second
 
-// TestAPlaceIsGivenAwayOnceItIsLeft: who waits for it is woken, however long the wait has been.
+// TestAPlaceIsGivenAwayOnceItIsLeft: Towline wakes the waiting Application, however long the wait has been.
 func TestAPlaceIsGivenAwayOnceItIsLeft(t *testing.T) {
 	start(t)
 	for title, leave := range map[string]func(*testing.T, *argocd.Application) (left func()){
@@ -61,7 +61,7 @@ func TestAPlaceIsGivenAwayOnceItIsLeft(t *testing.T) {
 	}
 }
 
-// waitsLong has an Application that waits be looked at until it waits for a minute.
+// waitsLong makes Towline check a waiting Application until its wait interval is a minute.
 func waitsLong(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	for n := range 50 {

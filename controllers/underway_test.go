@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// busy is an Application with an operation that runs on its cluster, and that the hub did not ask for.
+// busy creates an Application with an operation on its cluster that the hub did not request.
 func busy(t *testing.T, c *clusterv1.ManagedCluster, finalizers ...string) (*argocd.Application, *workv1.ManifestWork) {
 	t.Helper()
 	app := application(t, c).Finalizers(finalizers...).Obj()
@@ -25,20 +25,21 @@ func busy(t *testing.T, c *clusterv1.ManagedCluster, finalizers ...string) (*arg
 	return app, workOf(t, app)
 }
 
-// terminate asks on the hub to stop the operation, as Argo CD does it.
+// terminate requests a termination of the operation on the hub, as Argo CD does.
 func terminate(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
 }
 
-// expectTermination waits until a work carries a termination for that version.
+// expectTermination waits until a work contains a termination for the version.
 func expectTermination(t *testing.T, w *workv1.ManifestWork, version string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string { return string(get(t, w.DeepCopy()).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 		Should(And(ContainSubstring(`"phase":"Terminating"`), ContainSubstring(`"resourceVersion":"`+version+`"`)))
 }
 
-// reportThere writes what the agent of a work reports of the Application, wherever that is to be now.
+// reportThere writes the report of a work's agent on the Application, even if the Application now names a different
+// cluster.
 func reportThere(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, phase, version string) {
 	t.Helper()
 	there := app.DeepCopy()
@@ -46,8 +47,8 @@ func reportThere(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, 
 	reportHeld(t, there, operationReport(there, phase, "").String("resourceVersion", version))
 }
 
-// backInPlace lets the agent apply the Application that a work carries again in the place of a request: nobody knows which
-// finalizers the cluster has by then.
+// backInPlace waits until the work contains the Application instead of a request, and lets the agent apply the work.
+// Before this apply, the finalizers on the cluster are unknown.
 func backInPlace(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { return work.CarriesRequest(get(t, w)) }, soon, tick).Should(BeFalse())
@@ -55,8 +56,8 @@ func backInPlace(t *testing.T, w *workv1.ManifestWork) {
 	applied(t, get(t, w))
 }
 
-// TestDeletionDuringAnOperation: Argo CD obeys finalizers when the operation is over, and a work that is being deleted
-// carries nothing any more.
+// TestDeletionDuringAnOperation: Argo CD acts on finalizers only after the end of the operation, and the agent no
+// longer applies a work that is being deleted.
 func TestDeletionDuringAnOperation(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -64,7 +65,7 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 	remove(t, app)
 	expectNotice(t, app, apis.ConditionDeletionWarning, "an operation runs on cluster "+c.Name)
 	expectNotice(t, app, apis.ConditionDeletionWarning, "kubectl -n "+app.Namespace+" patch applications.argoproj.io guestbook")
-	request(t, app, `{"sync":{}}`) // which is not to begin any more
+	request(t, app, `{"sync":{}}`) // must not start any more
 	expectKept(t, w)
 	if got := carried(t, app); got != "" {
 		t.Errorf("%s was sent", got)
@@ -87,7 +88,7 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestDeletionThatAnOperationDoesNotHold: there is nothing to wait for, or nobody.
+// TestDeletionThatAnOperationDoesNotHold: no operation remains, or no cluster can answer.
 func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 	start(t)
 	t.Run("forced", func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 		remove(t, app)
 		expectNotice(t, app, apis.ConditionDeletionWarning, "an operation runs")
 		reportHeld(t, app, operationReport(app, "Running", "").Condition(workv1.WorkAvailable, metav1.ConditionFalse, "not found"))
-		applied(t, expectAsking(t, w)) // it comes once more, with the finalizer that takes along what it deployed
+		applied(t, expectAsking(t, w)) // the Application is sent once more, with the finalizer that deletes the workload
 		expectDeleting(t, w)
 	})
 	t.Run("another Application's on the cluster", func(t *testing.T) {
@@ -147,7 +148,8 @@ func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 	})
 }
 
-// TestDeletionAfterAReleaseDuringAnOperation: what the cluster's copy is to have when it goes comes before the termination.
+// TestDeletionAfterAReleaseDuringAnOperation: the work first delivers the final form of the cluster's Application, and
+// then the termination.
 func TestDeletionAfterAReleaseDuringAnOperation(t *testing.T) {
 	towline := start(t)
 	app, w := busy(t, cluster(t), apis.FinalizerResources)
@@ -168,7 +170,7 @@ func TestDeletionAfterAReleaseDuringAnOperation(t *testing.T) {
 	expectTermination(t, w, "1")
 }
 
-// TestRevocationDuringAnOperation: a right that is lost does not wait for its end.
+// TestRevocationDuringAnOperation: the loss of a permission does not wait for the end of the operation.
 func TestRevocationDuringAnOperation(t *testing.T) {
 	start(t, deleting)
 	s, w := ruled(t)
@@ -177,8 +179,8 @@ func TestRevocationDuringAnOperation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestMoveDuringAnOperation: the old cluster finishes it first, whichever cluster comes first. The hub can stop it as long
-// as it shows no other.
+// TestMoveDuringAnOperation: the old cluster finishes the operation first, for both orders of the move. The hub can
+// stop the operation as long as the hub shows this operation.
 func TestMoveDuringAnOperation(t *testing.T) {
 	start(t)
 	t.Run("old-first", func(t *testing.T) {
@@ -206,7 +208,7 @@ func TestMoveDuringAnOperation(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 		report(t, app, feedbackOf(app).Healthy("a").String("operationStateStartedAt", "2026-01-02T05:04:05Z"))
 		expectNotice(t, app, apis.ConditionMoveWarning, "an operation runs on cluster "+from.Name)
-		expectNotice(t, app, apis.ConditionMoveWarning, "terminate the operation there") // the hub shows the new cluster's
+		expectNotice(t, app, apis.ConditionMoveWarning, "terminate the operation there") // the hub shows the new cluster's operation
 		expectKept(t, old)
 		reportThere(t, app, old, "Succeeded", "2")
 		expectDeleting(t, old)

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// unlabel takes the pull label off, and ends the release that follows.
+// unlabel removes the pull label, and completes the release.
 func unlabel(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	report(t, app, feedbackOf(app).Healthy("a"))
@@ -24,7 +24,8 @@ func unlabel(t *testing.T, app *argocd.Application) {
 	settled(t)
 }
 
-// TestDeletedAfterItsLabelWasLost: nobody else takes the finalizers off an Application that the hub's Argo CD leaves alone.
+// TestDeletedAfterItsLabelWasLost: no other controller removes the finalizers from an Application that the hub's Argo
+// CD skips.
 func TestDeletedAfterItsLabelWasLost(t *testing.T) {
 	towline, whole := start(t), t
 	for _, title := range []string{"at work", "while Towline is down"} {
@@ -48,7 +49,7 @@ func TestDeletedAfterItsLabelWasLost(t *testing.T) {
 	}
 }
 
-// TestForcedAfterItsLabelWasLost: the hub's Application goes, and the release goes on.
+// TestForcedAfterItsLabelWasLost: force-delete deletes the hub's Application, and the release continues.
 func TestForcedAfterItsLabelWasLost(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -69,7 +70,8 @@ func TestForcedAfterItsLabelWasLost(t *testing.T) {
 	expectUncounted(t, app.Namespace)
 }
 
-// TestApplicationsOfOthersAreLeftAlone: those that never asked for a cluster, and those of the hub's own Argo CD.
+// TestApplicationsOfOthersAreLeftAlone: Towline does not change Applications without a request for a cluster, or
+// Applications of the hub's own Argo CD.
 func TestApplicationsOfOthersAreLeftAlone(t *testing.T) {
 	start(t)
 	for title, change := range map[string]func(*fixture.ApplicationBuilder){
@@ -96,7 +98,7 @@ func TestApplicationsOfOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestNoOperationRunsForEverAfterARelease: nobody will hear of its end.
+// TestNoOperationRunsForEverAfterARelease: after a release, the hub gets no report about the end of an operation.
 func TestNoOperationRunsForEverAfterARelease(t *testing.T) {
 	start(t)
 	for _, slip := range []string{"the label is gone", "asked for"} {
@@ -122,7 +124,7 @@ func TestNoOperationRunsForEverAfterARelease(t *testing.T) {
 	}
 }
 
-// TestTakenOverByTheHubsOwnArgoCD: nothing of the release is said on it any more.
+// TestTakenOverByTheHubsOwnArgoCD: an Application of the hub's own Argo CD no longer shows its release.
 func TestTakenOverByTheHubsOwnArgoCD(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -133,7 +135,8 @@ func TestTakenOverByTheHubsOwnArgoCD(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionReleaseWarning)
 }
 
-// TestDeletionLeftToTheHubsOwnArgoCD says so, and what to do where there is none.
+// TestDeletionLeftToTheHubsOwnArgoCD: the condition names the hub's own Argo CD, and the user's next step on a hub
+// without an Argo CD.
 func TestDeletionLeftToTheHubsOwnArgoCD(t *testing.T) {
 	start(t)
 	for title, sent := range map[string]bool{"never sent": false, "sent": true} {
@@ -152,7 +155,7 @@ func TestDeletionLeftToTheHubsOwnArgoCD(t *testing.T) {
 			expectProblem(t, app, apis.ReasonSkipReconcileMissing, apis.AnnotationSkipReconcile)
 			remove(t, app)
 			expectNotice(t, app, apis.ConditionDeletionWarning, "the hub's own Argo CD has to remove its finalizers")
-			if sent { // what it released goes on
+			if sent { // the release continues
 				expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for the work agent of cluster "+app.Cluster())
 				applied(t, workOf(t, app))
 				expectDeleting(t, workOf(t, app))

@@ -17,7 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestReleaseBeforeTheAgentHasSeenIt leaves nothing there: not for an agent that comes later, nor beside it.
+// TestReleaseBeforeTheAgentHasSeenIt: neither the work nor its dependencies remain, not even for an agent that comes
+// later.
 func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
@@ -28,7 +29,7 @@ func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 			expectNoWork(t, before)
 			NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonReleased))
 			expectNote(t, app, "nothing was sent to cluster "+w.Namespace)
-			for _, key := range keys[1:] { // the AppProject's waits for the agent, as after any deletion
+			for _, key := range keys[1:] { // the AppProject's work waits for the agent, as after any deletion
 				expectNoDependency(t, key)
 			}
 			expectDependency(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).To(BeEmpty()) })
@@ -39,10 +40,10 @@ func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 	}
 }
 
-// seenBeforeItsEnd lets the agent see a work when Towline has decided to delete it as one that no agent has seen.
+// seenBeforeItsEnd lets the agent see a work at the moment of Towline's delete request for an unseen work.
 func seenBeforeItsEnd(t *testing.T, towline *running, w *workv1.ManifestWork) {
 	t.Helper()
-	there := w.DeepCopy() // the test reads into its own meanwhile
+	there := w.DeepCopy() // the test reads into w in parallel
 	seen := sync.OnceValue(func() error {
 		patch := []byte(`{"metadata":{"finalizers":["` + agentFinalizer + `"]}}`)
 		return k8s.Patch(t.Context(), there.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
@@ -57,7 +58,7 @@ func seenBeforeItsEnd(t *testing.T, towline *running, w *workv1.ManifestWork) {
 	})
 }
 
-// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is released as usual.
+// TestReleaseThatTheAgentComesBefore: if the agent gets the work at the last moment, the release proceeds as usual.
 func TestReleaseThatTheAgentComesBefore(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -73,8 +74,8 @@ func TestReleaseThatTheAgentComesBefore(t *testing.T) {
 	expectDeleting(t, held)
 }
 
-// TestRemovalThatTheAgentComesBefore: what the agent brings at the last moment does not go with the work as it was sent, but
-// as after any other end of the Application.
+// TestRemovalThatTheAgentComesBefore: if the agent applies the work at the last moment, the removal proceeds as after
+// any other end of the Application.
 func TestRemovalThatTheAgentComesBefore(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -90,7 +91,7 @@ func TestRemovalThatTheAgentComesBefore(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestReleaseOfAWorkThatWasMadeAnew: its cluster may have what the one before it brought.
+// TestReleaseOfAWorkThatWasMadeAnew: the cluster may still have the Application of the previous work.
 func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
 	start(t)
 	app := madeAnew(t)
@@ -101,8 +102,8 @@ func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
 	expectKept(t, workOf(t, app))
 }
 
-// madeAnew is an Application that its cluster has reported on, and whose work was deleted without the agent: another has
-// taken its place.
+// madeAnew creates an Application with a report from its cluster, and replaces the work: the first work is deleted
+// without the agent, and Towline creates a new work.
 func madeAnew(t *testing.T) *argocd.Application {
 	t.Helper()
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

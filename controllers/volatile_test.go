@@ -17,14 +17,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// expectAwaited waits until the Application's work asks for what changes with every comparison.
+// expectAwaited waits until the Application's work asks for the fields that change with every comparison.
 func expectAwaited(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { w := workOf(t, app); return w != nil && work.TellsVolatile(w) }, soon, tick).
 		Should(BeTrue(), "nobody waits for anything")
 }
 
-// expectAnswered waits until the agent has applied the Application's work as it is, and returns that.
+// expectAnswered waits until the agent has applied the present generation of the Application's work, and returns the
+// work.
 func expectAnswered(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -35,13 +36,13 @@ func expectAnswered(t *testing.T, app *argocd.Application) *workv1.ManifestWork 
 	return w
 }
 
-// reconciledAt waits until the hub shows a comparison at that time.
+// reconciledAt waits until the hub shows a comparison at the time.
 func reconciledAt(t *testing.T, app *argocd.Application, at string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string { return get(t, app).Status.ReconciledAt }, soon, tick).Should(Equal(at))
 }
 
-// finishedAt waits until the hub shows that the last operation ended at that time.
+// finishedAt waits until the hub shows the end of the last operation at the time.
 func finishedAt(t *testing.T, app *argocd.Application, at string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string {
@@ -52,13 +53,13 @@ func finishedAt(t *testing.T, app *argocd.Application, at string) {
 	}, soon, tick).Should(Equal(at))
 }
 
-// compared is a report of a cluster that has compared at that time and found nothing new.
+// compared returns a report with a comparison at the time and no changes.
 func compared(app *argocd.Application, version, at string) *fixture.FeedbackBuilder {
 	return feedbackOf(app).Healthy("a").String("resourceVersion", version).String("reconciledAt", at)
 }
 
-// TestAnApplicationAtRest: Argo CD compares it every few minutes, which changes when it did and its version. Nothing is
-// written for that, by the agent or by the hub.
+// TestAnApplicationAtRest: Argo CD compares the Application every few minutes, and changes only the time and the
+// version. Neither the agent nor the hub writes anything.
 func TestAnApplicationAtRest(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -85,7 +86,8 @@ func TestAnApplicationAtRest(t *testing.T) {
 	}
 }
 
-// TestComparisonsToldByACondition take no write of the work: neither the first one, nor that after a sync of the cluster's own.
+// TestComparisonsToldByACondition: if a condition reports the comparisons, Towline does not write the work for them.
+// The test covers the first comparison, and the comparison after a sync by the cluster itself.
 func TestComparisonsToldByACondition(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -117,8 +119,8 @@ func TestComparisonsToldByACondition(t *testing.T) {
 	}
 }
 
-// TestTheFirstComparison is shown, and then not asked for any more; also on the cluster that an Application comes to. Its agent does not
-// tell of comparisons by a condition.
+// TestTheFirstComparison: the hub shows the first comparison, and then stops asking for comparisons, also on the next
+// cluster of a move. The agent of the test reports no comparisons by a condition.
 func TestTheFirstComparison(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -134,12 +136,12 @@ func TestTheFirstComparison(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
 	expectAwaited(t, app)
 	report(t, app, compared(app, "2", "2026-01-02T02:00:08Z").String("operationStateStartedAt", "2026-01-02T02:00:05Z").
-		String("operationStateFinishedAt", "2026-01-02T02:00:07Z")) // by its own clock
+		String("operationStateFinishedAt", "2026-01-02T02:00:07Z")) // by the clock of the new cluster
 	reconciledAt(t, app, "2026-01-02T02:00:08Z")
 	expectSettled(t, app)
 }
 
-// TestTheFirstComparisonThatCallsForASync: the cluster is about to begin it, and is waited for.
+// TestTheFirstComparisonThatCallsForASync: the cluster is about to begin a sync, and Towline waits for the sync.
 func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -164,8 +166,8 @@ func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 	}
 }
 
-// TestTheComparisonAfterASync: the hub's CLI, notifications and RollingSync wait for one that is no older than the end of
-// the sync, whoever asked for that.
+// TestTheComparisonAfterASync: the hub's CLI, notifications and RollingSync wait for a comparison after the end of the
+// sync, regardless of the sync's origin.
 func TestTheComparisonAfterASync(t *testing.T) {
 	start(t)
 	for title, dry := range map[string]bool{"a sync": false, "a dry run": true} {
@@ -188,7 +190,7 @@ func TestTheComparisonAfterASync(t *testing.T) {
 				return
 			}
 			expectAwaited(t, app)
-			reconciledAt(t, app, "2026-01-02T03:10:08Z") // which was before that
+			reconciledAt(t, app, "2026-01-02T03:10:08Z") // before the end of the sync
 			report(t, app, later().String("resourceVersion", "8").String("reconciledAt", "2026-01-02T04:00:04Z"))
 			reconciledAt(t, app, "2026-01-02T04:00:04Z")
 			expectSettled(t, app)
@@ -196,7 +198,7 @@ func TestTheComparisonAfterASync(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAskedForIsNotBlanked: a complete report without a time is one that was not asked for it.
+// TestWhatIsNotAskedForIsNotBlanked: a complete report without a time means that the work did not ask for the time.
 func TestWhatIsNotAskedForIsNotBlanked(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -211,7 +213,7 @@ func TestWhatIsNotAskedForIsNotBlanked(t *testing.T) {
 	}
 }
 
-// TestTheWorkOfAnEarlierVersion: it asks for what changes with every comparison among all else.
+// TestTheWorkOfAnEarlierVersion: an earlier version always asks for the fields that change with every comparison.
 func TestTheWorkOfAnEarlierVersion(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
@@ -229,7 +231,8 @@ func TestTheWorkOfAnEarlierVersion(t *testing.T) {
 	expectSettled(t, app)
 }
 
-// TestOperationOfAnApplicationAtRest is sent for the version that its cluster has by then, not for one that was read long ago.
+// TestOperationOfAnApplicationAtRest: Towline sends an operation for the current version on the cluster, and not for an
+// outdated version.
 func TestOperationOfAnApplicationAtRest(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
@@ -244,7 +247,8 @@ func TestOperationOfAnApplicationAtRest(t *testing.T) {
 	}
 }
 
-// TestTerminationDuringTheDeletionOfAnApplicationAtRest: the work is told once more to ask for the version that it is for.
+// TestTerminationDuringTheDeletionOfAnApplicationAtRest: Towline writes the work once more to ask for the version of
+// the termination.
 func TestTerminationDuringTheDeletionOfAnApplicationAtRest(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -262,8 +266,8 @@ func TestTerminationDuringTheDeletionOfAnApplicationAtRest(t *testing.T) {
 	expectTermination(t, workOf(t, app), "4")
 }
 
-// TestTheAgentReportsNoComparison: nor does the agent add-on write for that alone, and what the hub has asked the work agent
-// for is not undone by it.
+// TestTheAgentReportsNoComparison: the agent add-on does not write for a comparison alone, and does not undo the hub's
+// request to the work agent.
 func TestTheAgentReportsNoComparison(t *testing.T) {
 	towline := start(t)
 	app, there := pulled(t)
@@ -292,7 +296,7 @@ func TestTheAgentReportsNoComparison(t *testing.T) {
 		t.Errorf("the agent wrote %q", got)
 	}
 
-	// What the work agent was asked for stays, though the report of the other knows of an earlier one only.
+	// The answer of the work agent stays, although the report of the agent add-on knows only an earlier comparison.
 	reportHeld(t, app, same("2026-01-02T03:16:08Z").String("refreshRequest", refresh(t, app, "normal").ID))
 	expectRefreshed(t, app, "2026-01-02T03:16:08Z")
 	towline.countAnew(t)
@@ -311,8 +315,8 @@ func TestTheAgentReportsNoComparison(t *testing.T) {
 	}
 }
 
-// TestTheLaterOfTwoAccounts counts, where neither tells the version it saw: that of the work agent when it has read something
-// since, as when the agent add-on is gone.
+// TestTheLaterOfTwoAccounts: without a version in either report, the later report counts. The work agent's report is
+// later if the work agent has read newer data, as after the removal of the agent add-on.
 func TestTheLaterOfTwoAccounts(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
 	app, there := pulled(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// wayBack are the commands of a step of "The way back" in docs/takeover.md.
+// wayBack returns the commands of a step of "The way back" in docs/takeover.md.
 func wayBack(t *testing.T, step string) string {
 	t.Helper()
 	doc, err := os.ReadFile("../docs/takeover.md")
@@ -36,8 +36,8 @@ func wayBack(t *testing.T, step string) string {
 	return commands
 }
 
-// shell runs commands of the documents as an administrator of the hub does, in one namespace rather than in all. It returns what
-// they print.
+// shell runs commands of the documents as an administrator of the hub does, in one namespace instead of all, and
+// returns their output.
 func shell(t *testing.T, commands, namespace string) string {
 	t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
@@ -55,7 +55,7 @@ func shell(t *testing.T, commands, namespace string) string {
 	}
 	run := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, " -A", " -n "+namespace))
-	programs := os.Getenv("KUBEBUILDER_ASSETS") // kubectl is one of them
+	programs := os.Getenv("KUBEBUILDER_ASSETS") // contains kubectl
 	run.Env = append(os.Environ(), "KUBECONFIG="+file, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
 	if err != nil {
@@ -64,7 +64,7 @@ func shell(t *testing.T, commands, namespace string) string {
 	return string(out)
 }
 
-// TestTheWayBack: the commands by which a hub goes back to the older controllers do what the document says.
+// TestTheWayBack: the commands for the return to the older controllers do what the document says.
 func TestTheWayBack(t *testing.T) {
 	towline := start(t)
 	p := appProject(t)

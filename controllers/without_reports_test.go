@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/controllers"
 )
 
-// withoutReports is what a hub serves that has no CRD of ApplicationReports.
+// withoutReports is the REST mapper of a hub without the CRD of ApplicationReports.
 type withoutReports struct{ meta.RESTMapper }
 
 func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
@@ -24,7 +24,7 @@ func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (
 	return m.RESTMapper.RESTMapping(kind, versions...)
 }
 
-// startWith runs all controllers on a hub that serves what a mapper says, until the test ends.
+// startWith runs all controllers on a hub with the given REST mapper, until the test ends.
 func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	t.Helper()
 	unshared(t)
