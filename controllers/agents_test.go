@@ -18,19 +18,20 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// agents play that part of work agents (v1.2.0) which no test looks at: a work that asks for other values than before gets
-// them, as the last report has them, and a change of nothing but that counts as applied like what was there before.
+// agents play the common part of work agents (v1.2.0) for all tests. If a work asks for further values, agents add
+// these values from the last report. A change of nothing but the requested values counts as applied, like the previous
+// generation.
 type agents struct {
-	// reports are the last ones, with everything that a work could ask for, by the names of their works.
+	// reports are the last reports, with all values that a work could ask for, by the names of the works.
 	reports sync.Map
 
-	// applied are the generations that have been applied, by the UID of their works, where the hub is yet to be told.
+	// applied are the applied generations that the hub does not show yet, by the UID of the works.
 	applied map[types.UID]int64
 }
 
 var played = &agents{applied: map[types.UID]int64{}}
 
-// start plays until ctx ends.
+// start plays the agents until ctx ends.
 func (a *agents) start(ctx context.Context) error {
 	works, err := cache.New(hub, cache.Options{Scheme: scheme})
 	if err != nil {
@@ -43,11 +44,11 @@ func (a *agents) start(ctx context.Context) error {
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(before, after any) {
 		a.see(ctx, before.(*workv1.ManifestWork), after.(*workv1.ManifestWork))
 	}})
-	go func() { _ = works.Start(ctx) }() // it ends with ctx
+	go func() { _ = works.Start(ctx) }() // the cache ends with ctx
 	return err
 }
 
-// see is told of every change of a work, one after the other.
+// see gets every change of a work, one after the other.
 func (a *agents) see(ctx context.Context, before, after *workv1.ManifestWork) {
 	if before.Generation != after.Generation {
 		known := a.applied[before.UID] == before.Generation || work.Outcome(before) != ""
@@ -60,7 +61,8 @@ func (a *agents) see(ctx context.Context, before, after *workv1.ManifestWork) {
 	a.answer(ctx, after.DeepCopy())
 }
 
-// answer brings the status of a work up to date, unless the work has changed since: the change is told of as well.
+// answer updates the status of a work. If the work has changed since, answer does nothing: see gets the new change as
+// well.
 func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 	before := w.DeepCopy()
 	for i := range w.Status.Conditions {
@@ -77,7 +79,7 @@ func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 		if len(wanted) > len(slices.DeleteFunc(slices.Clone(*values), isPlain)) {
 			*values = append(slices.DeleteFunc(*values, isVolatile), wanted...) // all of one version
 			if synced := meta.FindStatusCondition(full.Conditions, feedback.ConditionSynced); synced != nil {
-				meta.SetStatusCondition(&manifest.Conditions, *synced) // the word on them comes with them
+				meta.SetStatusCondition(&manifest.Conditions, *synced) // the condition belongs to the values
 			}
 		}
 	}
@@ -91,8 +93,8 @@ func isVolatile(v workv1.FeedbackValue) bool { return slices.Contains(feedback.V
 
 func isPlain(v workv1.FeedbackValue) bool { return !isVolatile(v) }
 
-// sameButVolatile tells whether two versions of a work differ in no more than what is asked for while somebody waits, and in
-// whether it would take by force what it has already.
+// sameButVolatile reports whether two versions of a work differ only in the rule for volatile values, and in the force
+// of server-side apply.
 func sameButVolatile(before, after *workv1.ManifestWork) bool {
 	x, y := before.DeepCopy(), after.DeepCopy()
 	for _, w := range []*workv1.ManifestWork{x, y} {

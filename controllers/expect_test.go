@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// get reads an object as the API server has it; nil when it does not exist.
+// get reads an object from the API server. The result is nil if the object does not exist.
 func get[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
 	err := k8s.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(obj), obj)
@@ -35,7 +35,7 @@ func get[T client.Object](t *testing.T, obj T) T {
 	return obj
 }
 
-// workOf is the work that the Application must have; nil while there is none.
+// workOf returns the Application's work, or nil if no work exists.
 func workOf(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	key := work.Key(app)
@@ -44,7 +44,8 @@ func workOf(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return get(t, w)
 }
 
-// expectWork waits until the Application's work says what Render says, whatever somebody waits for, and returns it.
+// expectWork waits until the Application's work equals the result of Render, with or without the volatile values, and
+// returns the work.
 func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -54,11 +55,11 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
 		desired, err := work.Render(get(t, app), work.Requests{Volatile: work.TellsVolatile(w)})
 		g.Expect(err).NotTo(HaveOccurred())
-		work.SetUpdateMode(desired, work.UpdateModeOf(w)) // how a work asks for what is there is another matter
+		work.SetUpdateMode(desired, work.UpdateModeOf(w)) // the update mode is the subject of other tests
 		if work.AsksOrigin(w) && !work.AsksOrigin(desired) {
 			work.AskOrigin(desired)
 		}
-		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // as is by whose grant it is sent
+		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // the grant is the subject of other tests too
 			desired.Annotations[apis.AnnotationGrantedBy] = by
 		}
 		_, differs := work.Update(w, desired)
@@ -67,21 +68,21 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// expectSettled waits until the hub shows a comparison, and the Application's work does not ask, or ask any more, for what changes with every
-// one.
+// expectSettled waits until the hub shows a comparison, and the Application's work does not ask for the values that
+// change with every comparison.
 func expectSettled(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { return get(t, app).Status.ReconciledAt == "" || work.TellsVolatile(workOf(t, app)) }, soon, tick).
 		Should(BeFalse(), "somebody waits still")
 }
 
-// expectNoWork waits until no work of the Application's name exists.
+// expectNoWork waits until the Application has no work.
 func expectNoWork(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return workOf(t, app) }, soon, tick).Should(BeNil())
 }
 
-// condition is the message of a condition of the Application, and whether it is there.
+// condition returns the message of a condition of the Application, and whether the condition exists.
 func condition(t *testing.T, app *argocd.Application, conditionType string) (string, bool) {
 	t.Helper()
 	now := get(t, app.DeepCopy())
@@ -96,7 +97,7 @@ func condition(t *testing.T, app *argocd.Application, conditionType string) (str
 	return "", false
 }
 
-// expectProblem waits until the Application shows a PropagationError that says that, and an event of that reason.
+// expectProblem waits until the Application shows a PropagationError with the text, and an event with the reason.
 func expectProblem(t *testing.T, app *argocd.Application, reason, says string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -116,7 +117,7 @@ func expectNoProblem(t *testing.T, app *argocd.Application) {
 	}, soon, tick).Should(BeFalse())
 }
 
-// expectNotice waits until the Application shows that condition with a message that says that.
+// expectNotice waits until the Application shows the condition with the text.
 func expectNotice(t *testing.T, app *argocd.Application, conditionType, says string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string {
@@ -125,7 +126,7 @@ func expectNotice(t *testing.T, app *argocd.Application, conditionType, says str
 	}, soon, tick).Should(ContainSubstring(says))
 }
 
-// expectNoNotice waits until the Application does not show that condition.
+// expectNoNotice waits until the Application does not show the condition.
 func expectNoNotice(t *testing.T, app *argocd.Application, conditionType string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
@@ -134,7 +135,8 @@ func expectNoNotice(t *testing.T, app *argocd.Application, conditionType string)
 	}, soon, tick).Should(BeFalse())
 }
 
-// expectReleasing waits until the Application's work says that its deletion is to leave everything there.
+// expectReleasing waits until the deletion of the Application's work would leave everything on the cluster, and returns
+// the work.
 func expectReleasing(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -160,13 +162,13 @@ func eventReasons(t *testing.T, obj client.Object) []string {
 	return reasons
 }
 
-// report writes what the cluster's work agent would report of the Application.
+// report writes a report on the Application as the cluster's work agent would.
 func report(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
 	t.Helper()
 	reportOf(t, expectWork(t, app), b)
 }
 
-// reportHeld does the same without waiting for the work, which may be held for an operation.
+// reportHeld writes a report without waiting for the work, because the work may contain an operation.
 func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
 	t.Helper()
 	reportOf(t, workOf(t, app), b)
@@ -185,20 +187,21 @@ func reportOf(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) 
 	}
 }
 
-// seen makes the work one that its agent has seen.
+// seen marks a work as seen by its agent.
 func seen(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
 }
 
-// release is what the agent does to a work that is being deleted, when its cluster has nothing of it any more.
+// release acts as the agent on a deleted work whose objects have left the cluster.
 func release(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// applied reports that the agent has applied the work, and has read the finalizers there: those of the work, and these that others on
-// the cluster hold where the work asks for them. Nothing else is reported.
+// applied reports that the agent has applied the work, and has read the finalizers on the cluster. If the work asks for
+// the remaining finalizers, the report contains the finalizers of the work, and the foreign finalizers in others. The
+// report contains no further values.
 func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 	t.Helper()
 	before := w.DeepCopy()
@@ -229,12 +232,12 @@ func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 	}
 }
 
-// feedbackOf starts a report on the Application.
+// feedbackOf returns a builder for a report on the Application.
 func feedbackOf(app *argocd.Application) *fixture.FeedbackBuilder {
 	return fixture.Feedback(work.Identifier(app))
 }
 
-// expectHealth waits until the hub Application shows that health.
+// expectHealth waits until the hub Application shows the health.
 func expectHealth(t *testing.T, app *argocd.Application, health string) {
 	t.Helper()
 	NewWithT(t).Eventually(func() string { return get(t, app).Status.Health.Status }, soon, tick).Should(Equal(health))
@@ -248,7 +251,7 @@ func remove(t *testing.T, app *argocd.Application) {
 	}
 }
 
-// expectGone waits until the hub has no such Application.
+// expectGone waits until the hub has deleted the Application.
 func expectGone(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() *argocd.Application { return get(t, app.DeepCopy()) }, soon, tick).Should(BeNil())
