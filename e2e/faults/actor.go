@@ -18,33 +18,34 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// An actor does the steps of one point. The names of its objects are its id, or begin with it.
+// An actor performs the steps of a point. The names of its objects begin with its id.
 type actor struct {
 	world *World
 	id    string
 
-	// remembered are the UIDs of what was on the clusters when it was to stay.
+	// remembered are the UIDs of objects on the clusters that must stay.
 	remembered map[string]types.UID
 
-	// backup is what was there of it on the hub when it was backed up.
+	// backup are the point's objects on the hub at the time of the backup.
 	backup []unstructured.Unstructured
 
-	// agent is the work agent of the point's own cluster, once it has run.
+	// agent is the work agent of the point's own cluster, after its first start.
 	agent *fleet.Process
 
-	// reporter is Towline's agent of the point, once it has run. gate starts it, and script says what its writes meet.
+	// reporter is Towline's agent of the point, after its first start. gate starts the reporter, and script holds the
+	// faults for its writes.
 	reporter *reporter
 	gate     *Gate
 	script   *script
 }
 
-// A Step is one thing that somebody does, or waits for.
+// A Step is an action of a user, or a wait.
 type Step func(context.Context, *actor) error
 
-// look is how often a step looks whether what it waits for is there. It reads a cache.
+// look is the interval between two checks of a waiting step. The checks read a cache.
 const look = 100 * time.Millisecond
 
-// eventually is a step that waits until it does not fail any more.
+// eventually returns a step that repeats try until try succeeds.
 func eventually(try Step) Step {
 	return func(ctx context.Context, a *actor) error {
 		var last error
@@ -59,7 +60,7 @@ func eventually(try Step) Step {
 	}
 }
 
-// tries is a step that is done again where another has written meanwhile, or the API server has no time.
+// tries returns a step that repeats do after a conflict, or while the API server is overloaded.
 func tries(do Step) Step {
 	return func(ctx context.Context, a *actor) error {
 		var last error
@@ -74,7 +75,7 @@ func tries(do Step) Step {
 	}
 }
 
-// steps is several steps as one.
+// steps combines several steps into one.
 func steps(all ...Step) Step {
 	return func(ctx context.Context, a *actor) error {
 		for _, s := range all {
@@ -88,7 +89,7 @@ func steps(all ...Step) Step {
 
 type content = map[string]any
 
-// spec is that of a point's Application.
+// spec returns the spec of a point's Application.
 func spec(f *fleet.Fleet, id, project string) content {
 	return content{
 		"project":     project,
@@ -100,7 +101,7 @@ func spec(f *fleet.Fleet, id, project string) content {
 	}
 }
 
-// application is a point's Application, on a cluster, before it is edited.
+// application returns a point's Application for cluster1, before any edits.
 func (a *actor) application() *unstructured.Unstructured {
 	app := object(applications, fleet.ArgoCDNamespace, a.id)
 	app.SetLabels(map[string]string{apis.LabelPull: "true"})
@@ -110,7 +111,7 @@ func (a *actor) application() *unstructured.Unstructured {
 	return app
 }
 
-// create makes the point's Application on the hub, edited by merge patches.
+// create creates the point's Application on the hub, edited by merge patches.
 func create(edits ...string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		app, err := a.edited(a.application(), edits)
@@ -121,7 +122,7 @@ func create(edits ...string) Step {
 	})
 }
 
-// edited is an object with merge patches applied, in which POINT is the point's id.
+// edited applies merge patches to an object. POINT in a patch is the point's id.
 func (a *actor) edited(o *unstructured.Unstructured, edits []string) (*unstructured.Unstructured, error) {
 	for _, edit := range edits {
 		var patch content
@@ -148,19 +149,19 @@ func merge(into, patch content) {
 	}
 }
 
-// text is one in which POINT is the point's id, and REPOSITORY the address of one that there is.
+// text replaces POINT by the point's id, and REPOSITORY by the address of an existing repository.
 func (a *actor) text(of string) string {
 	return strings.NewReplacer("POINT", a.id, "REPOSITORY", a.world.Fleet.Git.URL(fleet.AppsRepo)).Replace(of)
 }
 
-// patch changes the point's Application on the hub; POINT is the point's id.
+// patch changes the point's Application on the hub. POINT is the point's id.
 func patch(change string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		return a.world.hub.patch(ctx, a.application(), a.text(change))
 	})
 }
 
-// annotate sets an annotation of it, or takes it off for an empty value.
+// annotate sets an annotation of the point's Application. An empty value removes the annotation.
 func annotate(key, value string) Step { return patch(annotation(key, value)) }
 
 func annotation(key, value string) string {
@@ -175,7 +176,7 @@ func remove() Step {
 	return tries(func(ctx context.Context, a *actor) error { return a.world.hub.Delete(ctx, a.application()) })
 }
 
-// onHub waits for something of the point's Application on the hub.
+// onHub waits until holds is true for the point's Application on the hub.
 func onHub(says string, holds func(*unstructured.Unstructured) bool) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		app, err := a.world.hub.find(ctx, applications, fleet.ArgoCDNamespace, a.id)
@@ -189,7 +190,7 @@ func onHub(says string, holds func(*unstructured.Unstructured) bool) Step {
 	})
 }
 
-// onCluster waits for something of it on a cluster.
+// onCluster waits until holds is true for the point's Application on a cluster.
 func onCluster(cluster, says string, holds func(*unstructured.Unstructured) bool) Step {
 	return in(cluster, fleet.ArgoCDNamespace, says, holds)
 }
@@ -209,7 +210,7 @@ func in(cluster, namespace, says string, holds func(*unstructured.Unstructured) 
 
 func gone(app *unstructured.Unstructured) bool { return app == nil }
 
-// text is a string in an object; empty where there is none.
+// text returns a string field of an object, or an empty string without the field.
 func text(o *unstructured.Unstructured, path ...string) string {
 	if o == nil {
 		return ""
@@ -218,7 +219,7 @@ func text(o *unstructured.Unstructured, path ...string) string {
 	return s
 }
 
-// shows waits until the hub shows what a cluster has come to with the spec that the hub has now.
+// shows waits until the hub shows the cluster's result for the present spec on the hub.
 func shows(cluster string) Step { return showsIn(cluster, fleet.ArgoCDNamespace) }
 
 func showsIn(cluster, namespace string) Step {
@@ -259,14 +260,14 @@ func condition(kind string) Step {
 	return onHub("telling of "+kind, func(app *unstructured.Unstructured) bool { return has(app, kind) })
 }
 
-// noCondition waits until it does not have it.
+// noCondition waits until the hub's Application does not have a condition.
 func noCondition(kind string) Step {
 	return onHub("without "+kind, func(app *unstructured.Unstructured) bool { return app != nil && !has(app, kind) })
 }
 
 func has(app *unstructured.Unstructured, kind string) bool { return conditionOf(app, kind) != nil }
 
-// conditionOf is one of an object's conditions; nil where it has none of the type.
+// conditionOf returns the condition of the type, or nil if the object has none.
 func conditionOf(o *unstructured.Unstructured, kind string) content {
 	if o == nil {
 		return nil
@@ -280,13 +281,13 @@ func conditionOf(o *unstructured.Unstructured, kind string) content {
 	return nil
 }
 
-// reasonOf is that of a condition; empty where there is none of the type.
+// reasonOf returns the reason of the condition of the type, or an empty string without the condition.
 func reasonOf(o *unstructured.Unstructured, kind string) string {
 	reason, _ := conditionOf(o, kind)["reason"].(string)
 	return reason
 }
 
-// noWork waits until there is no work of the point in a cluster's namespace on the hub.
+// noWork waits until the cluster's namespace on the hub has no work of the point.
 func noWork(cluster string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		all, err := a.world.hub.of(ctx, works, a.id)
@@ -302,7 +303,8 @@ func noWork(cluster string) Step {
 	})
 }
 
-// remember notes what is on a cluster: the end tells whether it is the same still.
+// remember records the UIDs of the point's objects on a cluster. The final state tells whether they are the same
+// objects.
 func remember(cluster string) Step {
 	return func(ctx context.Context, a *actor) error {
 		p := a.plane(cluster)

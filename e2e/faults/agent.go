@@ -15,13 +15,14 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// there is the namespace on the clusters of what Towline's agent reports. It is the point's alone, and has its id for a name.
+// there is the namespace on the clusters for Applications of Towline's agent. The namespace belongs to the point alone,
+// and its name is the point's id.
 const there = "POINT"
 
-// here has the point's Application be in that namespace.
+// here puts the point's Application into the namespace there.
 var here = annotation(apis.AnnotationAppNamespace, there)
 
-// reportings are flows of what Towline's agent reports.
+// reportings are flows with reports of Towline's agent.
 func reportings() []Flow {
 	reported := steps(agentStarts(), create(here), showsIn(first, there), details("Healthy"), remember(first))
 	degraded := steps(turns("Degraded"), healthOnHub("Degraded"))
@@ -51,19 +52,20 @@ func reportings() []Flow {
 	return flows
 }
 
-// A reporter is Towline's agent of a point. It runs on the first cluster, and looks at one namespace. It has its own way to the hub: its
-// end, and a hub that is away for it, meet no other point.
+// A reporter is Towline's agent of a point. It runs on the first cluster, and watches a single namespace. It has its
+// own proxy to the hub: a kill of the agent, or an absent hub, affects no further points.
 type reporter struct {
 	*fleet.Process
 
 	proxy *Proxy
 
-	// met is closed when the agent has been killed and runs again, or need not be killed any more, and failed says what went wrong.
+	// met is closed when the agent runs again after its kill, or when no kill is necessary any more. failed is the
+	// error of the kill.
 	met    chan struct{}
 	failed error
 }
 
-// agentStarts has Towline's agent run, or run again.
+// agentStarts starts or restarts Towline's agent.
 func agentStarts() Step {
 	return func(ctx context.Context, a *actor) error {
 		if a.reporter != nil {
@@ -83,7 +85,7 @@ func agentStarts() Step {
 	}
 }
 
-// startReporter starts Towline's agent for a point, behind a proxy that goes by the gate's scripts.
+// startReporter starts Towline's agent for a point, behind a proxy with the gate's scripts.
 func (g *Gate) startReporter(ctx context.Context, id string) (*reporter, error) {
 	f := g.World.Fleet
 	ports, err := f.FreePorts(1)
@@ -114,7 +116,7 @@ func (g *Gate) startReporter(ctx context.Context, id string) (*reporter, error) 
 	return &reporter{Process: process, proxy: p, met: make(chan struct{})}, nil
 }
 
-// meets kills the agent when a write waits for that, and starts it again.
+// meets kills the agent when a write waits for the kill, and starts the agent again.
 func (r *reporter) meets(ctx context.Context, s *script) {
 	defer close(r.met)
 	if err := kill(ctx, r.Process, []*script{s}); err != nil && !wait.Interrupted(err) {
@@ -122,7 +124,7 @@ func (r *reporter) meets(ctx context.Context, s *script) {
 	}
 }
 
-// up tells whether the agent is not being killed; where there is none, too.
+// up reports whether the agent runs. Without an agent, up returns true.
 func (r *reporter) up(s *script) bool {
 	if r == nil || s.standing() != past {
 		return true
@@ -135,7 +137,7 @@ func (r *reporter) up(s *script) bool {
 	}
 }
 
-// end ends the agent, if there is one, when the point has ended.
+// end stops the agent of an ended point, if the point has an agent.
 func (r *reporter) end() error {
 	if r == nil {
 		return nil
@@ -153,7 +155,7 @@ func agentStops() Step {
 	}
 }
 
-// hubAway has the hub be away for the agent, or be back.
+// hubAway makes the hub unreachable for the agent, or reachable again.
 func hubAway(away bool) Step {
 	return func(_ context.Context, a *actor) error {
 		a.reporter.proxy.cutOff(away)
@@ -161,7 +163,7 @@ func hubAway(away bool) Step {
 	}
 }
 
-// turns has the cluster's Argo CD say that the workload is of another health.
+// turns makes the cluster's Argo CD report a different health of the workload.
 func turns(health string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		app := object(applications, a.id, a.id)
@@ -176,12 +178,12 @@ func turns(health string) Step {
 	})
 }
 
-// healthOnHub waits until the hub shows a health, which it has by the work agent too.
+// healthOnHub waits until the hub shows a health. The work agent reports the health too.
 func healthOnHub(health string) Step {
 	return onHub(health, func(app *unstructured.Unstructured) bool { return text(app, "status", "health", "status") == health })
 }
 
-// details waits until the hub shows the workload with its health, which it has by Towline's agent only.
+// details waits until the hub shows the workload with its health. Only Towline's agent reports the workload.
 func details(health string) Step {
 	return onHub("showing a workload that is "+health, func(app *unstructured.Unstructured) bool {
 		if app == nil {
@@ -192,7 +194,7 @@ func details(health string) Step {
 	})
 }
 
-// losesReport has somebody delete the report, and waits until there is another.
+// losesReport deletes the report, and waits for a new report.
 func losesReport() Step {
 	return func(ctx context.Context, a *actor) error {
 		before, err := a.report(ctx)
@@ -212,7 +214,7 @@ func losesReport() Step {
 	}
 }
 
-// noReport waits until the hub has no report of the point's.
+// noReport waits until the hub has no report of the point.
 func noReport() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		r, err := a.report(ctx)
@@ -223,7 +225,7 @@ func noReport() Step {
 	})
 }
 
-// report is that on the point's Application; nil where there is none.
+// report returns the report on the point's Application, or nil if no report exists.
 func (a *actor) report(ctx context.Context) (*unstructured.Unstructured, error) {
 	all, err := a.world.hub.of(ctx, appReports, a.id)
 	if err != nil || len(all) == 0 {

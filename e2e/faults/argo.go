@@ -23,16 +23,18 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// hangs is the revision of an operation that Argo does not end by itself.
+// hangs is the revision of an operation that Argo never ends.
 const hangs = "hangs"
 
-// workloadNamespace is where Argo deploys on a cluster.
+// workloadNamespace is the namespace of Argo's workloads on a cluster.
 const workloadNamespace = "default"
 
-// Real are the flows that a cluster's own Argo CD is tried with: it takes seconds where Argo takes milliseconds.
+// Real are the flows for a test with a cluster's real Argo CD. The real Argo CD takes seconds for a step, and Argo
+// takes milliseconds.
 var Real = []string{"create", "change", "operation", "pause", "release", "delete", "delete-operation", "again"}
 
-// workload is the kind that Argo deploys on a cluster, or of what the guestbook has there that a cluster's own Argo CD deploys.
+// workload returns the kind of the workload on a cluster: the ConfigMap of Argo, or the Deployment of the guestbook
+// with a real Argo CD.
 func (w *World) workload(on *plane) schema.GroupVersionKind {
 	if w.argo[on.name] == nil {
 		return deployments
@@ -40,8 +42,8 @@ func (w *World) workload(on *plane) schema.GroupVersionKind {
 	return workloads
 }
 
-// compared is the commit that the Argo CD of a cluster comes to with an Application. That of Argo tells of the spec, too. An own Argo CD
-// calls what it has not deployed yet Healthy for a moment.
+// compared returns the revision of an Application after the comparison by the cluster's Argo CD. The revision of Argo
+// also depends on the spec. A real Argo CD reports Healthy for a moment before the deployment.
 func (w *World) compared(on *plane, app *unstructured.Unstructured) string {
 	switch {
 	case w.argo[on.name] != nil:
@@ -52,8 +54,8 @@ func (w *World) compared(on *plane, app *unstructured.Unstructured) string {
 	return "not synced yet"
 }
 
-// Argo plays a cluster's Argo CD. It deploys one ConfigMap for each Application, which it knows by the Application's name as
-// Argo CD does by its tracking label.
+// Argo plays a cluster's Argo CD. Argo deploys a ConfigMap for each Application, and finds it by the Application's
+// name, as Argo CD does by its tracking label.
 type Argo struct {
 	client.Client
 
@@ -68,7 +70,7 @@ func NewArgo(mgr manager.Manager) (*Argo, error) {
 		WithOptions(controller.Options{MaxConcurrentReconciles: 16, SkipNameValidation: ptr.To(true)}).Complete(a)
 }
 
-// operations is how many operations have begun for an Application, whatever its namespace.
+// operations returns the number of operations that have begun for Applications of the name, in all namespaces.
 func (a *Argo) operations(name string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +83,7 @@ func (a *Argo) began(name string) {
 	a.ran[name]++
 }
 
-// Reconcile goes on with an Application: one thing at a time, whose event brings the next.
+// Reconcile does the next step for an Application. The event of the step leads to the following step.
 func (a *Argo) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := object(applications, req.Namespace, req.Name)
 	if err := a.Get(ctx, req.NamespacedName, app); err != nil {
@@ -107,7 +109,7 @@ func (a *Argo) step(ctx context.Context, app *unstructured.Unstructured) error {
 	case app.GetDeletionTimestamp() != nil:
 		return a.cascade(ctx, app)
 	case asked:
-		// As a whole: what the last operation had does not stay.
+		// The update replaces the whole state: fields of the previous operation do not stay.
 		begun := app.DeepCopy()
 		state := map[string]any{"operation": operation, "phase": "Running", "startedAt": now()}
 		if err := unstructured.SetNestedMap(begun.Object, state, "status", "operationState"); err != nil {
@@ -122,7 +124,7 @@ func (a *Argo) step(ctx context.Context, app *unstructured.Unstructured) error {
 	return a.compare(ctx, app)
 }
 
-// sameOperation tells whether the operation that runs is the one that is asked for.
+// sameOperation reports whether the running operation is the requested operation.
 func sameOperation(app *unstructured.Unstructured, operation any) bool {
 	runs, _, _ := unstructured.NestedMap(app.Object, "status", "operationState", "operation")
 	one, _ := json.Marshal(runs)
@@ -142,7 +144,7 @@ func (a *Argo) finish(ctx context.Context, app *unstructured.Unstructured, phase
 	})
 }
 
-// cascade removes what an Application deployed, as its finalizers say, and lets it go.
+// cascade deletes the workload if the finalizers request a cascade, and removes the cascade finalizers.
 func (a *Argo) cascade(ctx context.Context, app *unstructured.Unstructured) error {
 	finalizers := app.GetFinalizers()
 	if argocd.Destroys(finalizers) {
@@ -157,7 +159,7 @@ func (a *Argo) cascade(ctx context.Context, app *unstructured.Unstructured) erro
 	return a.patch(ctx, app, map[string]any{"metadata": map[string]any{"finalizers": left}})
 }
 
-// compare deploys what is not there, and says that all is as it is to be.
+// compare deploys a missing workload, and reports Synced and Healthy.
 func (a *Argo) compare(ctx context.Context, app *unstructured.Unstructured) error {
 	shown, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision")
 	_, refresh := app.GetAnnotations()[apis.AnnotationRefresh]
@@ -182,7 +184,7 @@ func (a *Argo) compare(ctx context.Context, app *unstructured.Unstructured) erro
 	})
 }
 
-// resource is what an Application says of its workload.
+// resource returns the status entry of an Application's workload.
 func resource(name, health string) map[string]any {
 	return map[string]any{
 		"version": "v1", "kind": workloads.Kind, "namespace": workloadNamespace, "name": name, "status": "Synced",
@@ -195,7 +197,7 @@ func field(app *unstructured.Unstructured, name string) any {
 	return value
 }
 
-// patch is bound to the version that was read.
+// patch changes an Application, with the version of the read as a precondition.
 func (a *Argo) patch(ctx context.Context, app *unstructured.Unstructured, patch map[string]any) error {
 	metadata, ok := patch["metadata"].(map[string]any)
 	if !ok {
@@ -211,7 +213,7 @@ func (a *Argo) patch(ctx context.Context, app *unstructured.Unstructured, patch 
 	return a.Patch(ctx, target, client.RawPatch("application/merge-patch+json", data))
 }
 
-// revision is the commit that an Application's spec comes to.
+// revision returns the commit of an Application's spec.
 func revision(app *unstructured.Unstructured) string {
 	data, _ := json.Marshal(app.Object["spec"])
 	sum := sha1.Sum([]byte(strings.ReplaceAll(string(data), app.GetName(), "")))

@@ -1,8 +1,8 @@
 package faults
 
-// Brief are the points that `make test` runs. They are always the same, and each meets its fault whatever the machine is busy with: the
-// flow cannot do without so many writes. A point that does not meet its fault fails. Among them are all kinds of faults, and flows of
-// each sort.
+// Brief are the points of `make test`. The points are always the same, and each point meets its fault on any machine:
+// the flow always has enough writes. A point that does not meet its fault fails. The points cover all kinds of faults,
+// and all sorts of flows.
 var Brief = []string{
 	"create/lost/1", "create/kill-after/1", "create/500/2",
 	"change/409/3", "change/500/4", "change/watch-lags/manifestworks",

@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// own is the managed cluster that is a point's alone, and has its id for a name. It has a work agent of its own, which works on the API
-// server of the first cluster: what happens to such a cluster meets no other point.
+// own is the managed cluster of a single point. Its name is the point's id. The cluster has its own work agent for the
+// API server of the first cluster. Faults of the cluster affect no further points.
 const own = "own"
 
 var (
@@ -30,7 +30,7 @@ var (
 // onOwn sends the point's Application to its own cluster.
 const onOwn = `{"metadata":{"annotations":{"` + apis.AnnotationCluster + `":"POINT"}}}`
 
-// clusters are flows of what happens to a managed cluster.
+// clusters are flows with events of a managed cluster.
 func clusters() []Flow {
 	delivered := steps(imports(), starts(), create(onOwn), shows(own), remember(own))
 	unreachable := steps(stops(), available("Unknown"), condition(apis.ConditionClusterUnreachableWarning))
@@ -66,7 +66,7 @@ func clusters() []Flow {
 	}
 }
 
-// called is the name of a cluster.
+// called returns the name of a cluster.
 func (a *actor) called(cluster string) string {
 	if cluster == own {
 		return a.id
@@ -74,7 +74,7 @@ func (a *actor) called(cluster string) string {
 	return cluster
 }
 
-// plane is where what is sent to a cluster arrives.
+// plane returns the API server of a cluster.
 func (a *actor) plane(cluster string) *plane {
 	if cluster == own {
 		cluster = first
@@ -82,11 +82,12 @@ func (a *actor) plane(cluster string) *plane {
 	return a.world.clusters[cluster]
 }
 
-// imports makes the ManagedCluster of the point's own cluster, which is accepted and there, and has its namespace on the hub.
+// imports creates the ManagedCluster of the point's own cluster, and waits until the cluster is accepted and has its
+// namespace on the hub. imports then marks the cluster as available.
 func imports() Step {
 	return steps(tries(func(ctx context.Context, a *actor) error {
 		mc := fixture.Cluster(a.id).Obj()
-		mc.Spec.LeaseDurationSeconds = 3600 // no registration agent says that the cluster is there
+		mc.Spec.LeaseDurationSeconds = 3600 // no registration agent reports the availability
 		return a.world.admin.Create(ctx, mc)
 	}), eventually(func(ctx context.Context, a *actor) error {
 		n, err := a.world.hub.find(ctx, namespaces, "", a.id)
@@ -103,7 +104,7 @@ func imports() Step {
 	}), available("True"))
 }
 
-// available has the hub say whether the point's cluster is there.
+// available sets the availability of the point's cluster on the hub.
 func available(status string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		mc := &clusterv1.ManagedCluster{}
@@ -118,7 +119,7 @@ func available(status string) Step {
 	})
 }
 
-// deletesCluster deletes the ManagedCluster, whose agent removes what it brought, and waits until it is gone.
+// deletesCluster deletes the ManagedCluster, and waits for the end of the deletion. The work agent removes its objects.
 func deletesCluster() Step {
 	return steps(tries(func(ctx context.Context, a *actor) error {
 		return a.world.admin.Delete(ctx, fixture.Cluster(a.id).Obj())
@@ -131,7 +132,7 @@ func deletesCluster() Step {
 	}))
 }
 
-// starts has the work agent of the point's own cluster run, and stops ends it.
+// starts starts the work agent of the point's own cluster, and stops stops it.
 func starts() Step {
 	return func(ctx context.Context, a *actor) error {
 		if a.agent != nil {
@@ -162,7 +163,7 @@ func stops() Step {
 	}
 }
 
-// wiped takes all from the point's own cluster, as when it is built from nothing.
+// wiped deletes all objects from the point's own cluster, as for a rebuilt cluster.
 func wiped() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		left, err := a.plane(own).remove(ctx, a.id, false)
@@ -173,7 +174,7 @@ func wiped() Step {
 	})
 }
 
-// anew waits until what was remembered on the point's own cluster has been made another time.
+// anew waits until the remembered objects on the point's own cluster have been created again.
 func anew() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		p := a.plane(own)

@@ -21,7 +21,7 @@ var (
 	gitOpsClusters = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1beta1", Kind: "GitOpsCluster"}
 )
 
-// What is said of objects beside an Application.
+// Patches of an Application's dependencies.
 const (
 	propagated = `{"metadata":{"annotations":{"` + apis.AnnotationPropagate + `":"true"}}}`
 	kept       = `{"metadata":{"annotations":{"` + apis.AnnotationPropagate + `":null}}}`
@@ -29,7 +29,7 @@ const (
 	without    = `{"metadata":{"annotations":{"` + apis.AnnotationWith + `":null}}}`
 )
 
-// dependencies are flows of what an Application needs on its cluster besides itself.
+// dependencies are flows with the dependencies of an Application on its cluster.
 func dependencies() []Flow {
 	credential := steps(createProject(), makes(secrets, "POINT", `{
 		"metadata": {"labels": {"argocd.argoproj.io/secret-type": "repository"}, "annotations": {"`+apis.AnnotationPropagate+`": "true"}},
@@ -62,7 +62,7 @@ func dependencies() []Flow {
 	}
 }
 
-// found are flows of the Secrets by which ApplicationSets find clusters.
+// found are flows with the cluster Secrets for ApplicationSets.
 func found() []Flow {
 	appeared := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
 	lost := disappears(secrets, "POINT-cluster-secret")
@@ -74,7 +74,7 @@ func found() []Flow {
 	}
 }
 
-// finds has a GitOpsCluster give the point's own cluster to the hub's Argo CD.
+// finds creates a GitOpsCluster that imports the point's own cluster into the hub's Argo CD.
 func finds(edits ...string) Step {
 	return steps(makes(placements, "POINT", `{"spec": {
 		"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "POINT"}}}}]}}`),
@@ -84,13 +84,13 @@ func finds(edits ...string) Step {
 		labels("POINT"))
 }
 
-// labels sets the label by which the Placement of the point chooses its cluster.
+// labels sets the label by which the point's Placement selects its cluster.
 func labels(value string) Step {
 	return edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"`+value+`"}}}`)
 }
 
-// makes makes an object on the hub, of which the texts say all but the name: in Argo CD's namespace, where the name has no other in
-// front. POINT is the point's id in all of them.
+// makes creates an object on the hub from the texts. The default namespace is Argo CD's namespace; name may begin with
+// a different namespace and a slash. POINT is the point's id in name and texts.
 func makes(kind schema.GroupVersionKind, name string, texts ...string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		o, err := a.edited(a.named(kind, name), texts)
@@ -101,7 +101,7 @@ func makes(kind schema.GroupVersionKind, name string, texts ...string) Step {
 	})
 }
 
-// edits changes an object on the hub, and deletes deletes it.
+// edits changes an object on the hub, and deletes deletes an object on the hub.
 func edits(kind schema.GroupVersionKind, name, change string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		return a.world.hub.patch(ctx, a.named(kind, name), a.text(change))
@@ -112,7 +112,7 @@ func deletes(kind schema.GroupVersionKind, name string) Step {
 	return tries(func(ctx context.Context, a *actor) error { return a.world.hub.Delete(ctx, a.named(kind, name)) })
 }
 
-// named is an object of the point's on the hub.
+// named returns an object of the point on the hub.
 func (a *actor) named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	namespace, last, is := strings.Cut(name, "/")
 	if !is {
@@ -124,7 +124,7 @@ func (a *actor) named(kind schema.GroupVersionKind, name string) *unstructured.U
 	return object(kind, a.text(namespace), a.text(last))
 }
 
-// carries waits until an object of a cluster has a value, and lacks until there is no such object.
+// carries waits until an object on a cluster has a value, and lacks until the object does not exist.
 func carries(cluster string, kind schema.GroupVersionKind, name, key, value string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		o, err := a.plane(cluster).look(ctx, kind, a.id, a.text(name))
@@ -138,7 +138,7 @@ func carries(cluster string, kind schema.GroupVersionKind, name, key, value stri
 	})
 }
 
-// arrives waits until a cluster has an object. A flow that goes on before that may end without it.
+// arrives waits until a cluster has an object. Without the wait, a flow may end before the object arrives.
 func arrives(cluster string, kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.present(ctx, a.plane(cluster), kind, name) })
 }
@@ -147,7 +147,7 @@ func lacks(cluster string, kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.plane(cluster), kind, name) })
 }
 
-// appears waits until the hub has an object, and disappears until it has it no more.
+// appears waits until an object exists on the hub, and disappears until the object does not exist.
 func appears(kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.present(ctx, a.world.hub, kind, name) })
 }
@@ -156,7 +156,7 @@ func disappears(kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.world.hub, kind, name) })
 }
 
-// present fails while there is no such object.
+// present returns an error while the object does not exist.
 func (a *actor) present(ctx context.Context, on *plane, kind schema.GroupVersionKind, name string) error {
 	o, err := on.look(ctx, kind, a.id, a.text(name))
 	if err == nil && o == nil {
@@ -165,7 +165,7 @@ func (a *actor) present(ctx context.Context, on *plane, kind schema.GroupVersion
 	return err
 }
 
-// missing fails while there is an object.
+// missing returns an error while the object exists.
 func (a *actor) missing(ctx context.Context, on *plane, kind schema.GroupVersionKind, name string) error {
 	o, err := on.look(ctx, kind, a.id, a.text(name))
 	if err == nil && o != nil {
@@ -174,7 +174,7 @@ func (a *actor) missing(ctx context.Context, on *plane, kind schema.GroupVersion
 	return err
 }
 
-// look is a point's object, in whatever namespace; nil where there is none.
+// look returns a point's object in any namespace, or nil if the object does not exist.
 func (p *plane) look(ctx context.Context, kind schema.GroupVersionKind, id, name string) (*unstructured.Unstructured, error) {
 	all, err := p.of(ctx, kind, id)
 	for i := range all {
@@ -185,7 +185,7 @@ func (p *plane) look(ctx context.Context, kind schema.GroupVersionKind, id, name
 	return nil, err
 }
 
-// data is what a ConfigMap has, or a Secret.
+// data returns the data of a ConfigMap, or the decoded data of a Secret.
 func data(o *unstructured.Unstructured) map[string]string {
 	out, _, _ := unstructured.NestedStringMap(o.Object, "data")
 	if o.GroupVersionKind() != secrets {

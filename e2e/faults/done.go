@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// Done is a file of the points that have been run, so that a long run can be made in pieces. Each line says the point, whether all
-// its faults were met, and whether it has ended as it has to. The last line of a point counts. Other lines say how a flow ends without
-// a fault. So a file is of one state of Towline's sources: after a change, begin another.
+// Done is a file of finished points, so that a long run can be split into pieces. Each line contains a point, whether
+// all its faults were met, and whether the point passed. The last line of a point counts. Further lines contain the
+// ends of flows without a fault. A file belongs to one state of Towline's sources: after a change, begin a new file.
 type Done struct {
 	file       *os.File
 	of         map[string]outcome
 	references map[string]*reference
 }
 
-// refers is what lines begin with that say how a flow ends without a fault, as JSON behind the flow's name.
+// refers is the prefix of lines with the end of a flow without a fault: the flow's name and JSON.
 const refers = "reference "
 
-// outcome is what became of a point.
+// outcome is the result of a point.
 type outcome struct{ met, failed bool }
 
-// OpenDone reads a file of points, and makes it where there is none.
+// OpenDone reads a file of points, and creates a missing file.
 func OpenDone(path string) (*Done, error) {
 	d := &Done{of: map[string]outcome{}, references: map[string]*reference{}}
 	if err := d.read(path); err != nil {
@@ -57,7 +57,7 @@ func (d *Done) read(path string) error {
 	return lines.Err()
 }
 
-// line reads one.
+// line parses a line of the file.
 func (d *Done) line(text string) error {
 	if text, is := strings.CutPrefix(text, refers); is {
 		name, end, _ := strings.Cut(text, " ")
@@ -73,7 +73,8 @@ func (d *Done) line(text string) error {
 	return nil
 }
 
-// Refer has a gate know how flows end without a fault: those of which the file says it are not run again, and it is to say the others too.
+// Refer gives a gate the known ends of flows without a fault. The gate runs only the other flows, and Refer adds their
+// ends to the file.
 func (d *Done) Refer(ctx context.Context, g *Gate, flows []string) error {
 	maps.Copy(g.references, d.references)
 	failed := g.Refer(ctx, flows)
@@ -92,7 +93,7 @@ func (d *Done) Refer(ctx context.Context, g *Gate, flows []string) error {
 	return failed
 }
 
-// Note adds a result at once: a run that is cut off keeps what it has done.
+// Note writes a result at once, so that an interrupted run keeps its results.
 func (d *Done) Note(r Result) error {
 	e := outcome{met: r.Reached, failed: r.Err != nil}
 	d.of[r.Point.String()] = e
@@ -100,13 +101,13 @@ func (d *Done) Note(r Result) error {
 	return err
 }
 
-// Passed tells whether a point has ended as it has to. One that failed is run again.
+// Passed reports whether a point has passed. A failed point runs again.
 func (d *Done) Passed(p Point) bool {
 	e, is := d.of[p.String()]
 	return is && !e.failed
 }
 
-// Sum is how many points have been run in all pieces, how many have met their faults, and how many fail.
+// Sum returns the numbers of points, of points with all faults met, and of failed points, over all pieces.
 func (d *Done) Sum() (points, met, failed int) {
 	for _, e := range d.of {
 		points++
@@ -120,5 +121,5 @@ func (d *Done) Sum() (points, met, failed int) {
 	return points, met, failed
 }
 
-// Close ends it.
+// Close closes the file.
 func (d *Done) Close() error { return d.file.Close() }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestDone: the next piece of a run knows what the last one has done, and runs again what failed.
+// TestDone: the next piece of a run knows the results of the last piece, and repeats failed points.
 func TestDone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "done")
 	passes := Point{Flow: "move", Faults: []Fault{{Conflict, 3}}}
@@ -47,7 +47,7 @@ func TestDone(t *testing.T) {
 	want(piece(), 2, 2, 0)
 }
 
-// TestDoneKnowsFlows: how a flow ends without a fault is kept for the next piece, however long that is to tell.
+// TestDoneKnowsFlows: the file keeps the end of a flow without a fault for the next piece, even for very long lines.
 func TestDoneKnowsFlows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "done")
 	want := &reference{End: State{"hub: Application": strings.Repeat("a\n", 1<<16)}, Writes: []string{"POST manifestworks"}}
@@ -72,7 +72,7 @@ func TestDoneKnowsFlows(t *testing.T) {
 	}
 }
 
-// TestDoneRefusesOthersFiles: a file of something else is not added to.
+// TestDoneRefusesOthersFiles: a file with foreign content is refused.
 func TestDoneRefusesOthersFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "done")
 	if err := os.WriteFile(path, []byte("something else\n"), 0o600); err != nil {
@@ -83,7 +83,7 @@ func TestDoneRefusesOthersFiles(t *testing.T) {
 	}
 }
 
-// TestNoPointBeginsLate: within a round, too, no point begins once the time is over.
+// TestNoPointBeginsLate: no point begins after the end of the time, also within a round.
 func TestNoPointBeginsLate(t *testing.T) {
 	g := &Gate{Parallel: 2}
 	points := make([]Point, 3*g.Parallel)

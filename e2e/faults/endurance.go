@@ -14,33 +14,34 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// The replicas by what they do while they are measured.
+// Names of the replicas by their role during the measurement.
 const (
 	leader  = "leader"
 	standby = "standby"
 )
 
-// Endurance has two replicas of Towline go on for long, with so many Applications, of which some change all the time.
+// Endurance runs two replicas of Towline for a long time, with a population of Applications that change all the time.
 type Endurance struct {
 	*Failover
 
-	// Every is how often a sample is taken.
+	// Every is the interval between two samples.
 	Every time.Duration
 
 	population []*actor
 }
 
-// NewEndurance starts two replicas as the Deployment has them, which can be measured.
+// NewEndurance starts two replicas as in the Deployment, with metrics and profiles.
 func NewEndurance(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any)) (*Endurance, error) {
 	o := towline.Options{Binary: binary, Args: []string{"--metrics-secure=false"}, Profiles: true}
 	f, err := NewFailover(ctx, w, o, parallel, say)
 	return &Endurance{Failover: f, Every: time.Minute}, err
 }
 
-// creating is how many Applications of the population are made at a time.
+// creating is the number of Applications that Populate creates in parallel.
 const creating = 50
 
-// Populate makes so many Applications, half of them on each cluster, and has each synced once: from then on they are as large as they get.
+// Populate creates Applications, half of them on each cluster, and syncs each Application once. Afterwards the
+// Applications have their final size.
 func (e *Endurance) Populate(ctx context.Context, count int) error {
 	e.population = make([]*actor, count)
 	group, ctx := errgroup.WithContext(ctx)
@@ -61,18 +62,18 @@ func (e *Endurance) Populate(ctx context.Context, count int) error {
 
 func made(on string) Step { return steps(create(annotation(apis.AnnotationCluster, on)), shows(on)) }
 
-// at is the cluster of an Application of the population.
+// at returns the cluster of an Application of the population.
 func at(i int) string { return []string{first, second}[i%2] }
 
-// patient does a step with as much time as a point has.
+// patient performs a step with the time limit of a point.
 func (e *Endurance) patient(ctx context.Context, a *actor, do Step) error {
 	ctx, cancel := context.WithTimeout(ctx, e.Patience)
 	defer cancel()
 	return do(ctx, a)
 }
 
-// Run changes the population so many times a second and plays flows besides, until the time is over, and takes samples meanwhile. It tells
-// how each change and each flow has ended.
+// Run changes the population at a rate in changes per second, plays flows in parallel, and takes samples until the end
+// of the time. tell gets the result of each change and each flow.
 func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell func(Churned)) (samples []growth.Sample, err error) {
 	over := make(chan struct{})
 	tell = oneAtATime(tell)
@@ -88,12 +89,12 @@ func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell
 	return samples, err
 }
 
-// changeAll changes the Applications of the population, one after the other, so many times a second.
+// changeAll changes the Applications of the population one after the other, at a rate in changes per second.
 func (e *Endurance) changeAll(ctx context.Context, rate float64, over <-chan struct{}, tell func(Churned)) error {
 	return growth.Churn(ctx, rate, over, func(ctx context.Context, n int) { tell(e.changeOne(ctx, n)) })
 }
 
-// changeOne changes an Application, or has it synced, and looks whether what runs is what ran before.
+// changeOne changes or syncs an Application, and checks that its workload was not replaced.
 func (e *Endurance) changeOne(ctx context.Context, n int) Churned {
 	i := n % len(e.population)
 	a, round := e.population[i], n/len(e.population)
@@ -108,7 +109,7 @@ func (e *Endurance) changeOne(ctx context.Context, n int) Churned {
 	return Churned{Flow: "population: " + what, Err: err}
 }
 
-// sample takes one after the other until the time is over.
+// sample takes one sample after the other until the end of the time.
 func (e *Endurance) sample(ctx context.Context, until time.Time) ([]growth.Sample, error) {
 	led, _ := e.ledger.now()
 	out, err := growth.Samples(ctx, e.Every, until, e.Say, func(ctx context.Context, into map[string]float64) error {
@@ -136,7 +137,7 @@ func (e *Endurance) measureAll(ctx context.Context, leads string, into map[strin
 	return nil
 }
 
-// Traffic is what the replicas have asked of the API server, and which watches they have open.
+// Traffic returns the replicas' requests to the API server, and their open watches.
 func (e *Endurance) Traffic() map[string]map[string]int {
 	out := map[string]map[string]int{}
 	for name, r := range e.replicas {

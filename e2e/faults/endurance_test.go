@@ -18,7 +18,7 @@ var (
 	rate       = flag.Float64("endurance.rate", 5, "how many of them change a second")
 )
 
-// TestEndurance has Towline go on for long, and fails where anything of it grows, or a change does not arrive.
+// TestEndurance runs Towline for a long time, and fails if a measured value grows, or if a change does not arrive.
 func TestEndurance(t *testing.T) {
 	if os.Getenv("TOWLINE_FAULTS") == "" {
 		t.Skip("set TOWLINE_FAULTS=1 to have Towline go on for long on a real fleet")
@@ -59,7 +59,7 @@ func TestEndurance(t *testing.T) {
 	judge(t, samples)
 }
 
-// judge fails where something has grown by more than its bound.
+// judge fails if a measured value has grown by more than its bound.
 func judge(t *testing.T, samples []growth.Sample) {
 	t.Helper()
 	for _, s := range samples {

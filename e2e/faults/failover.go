@@ -19,43 +19,44 @@ import (
 // Ending is how a leader stops leading.
 type Ending string
 
-// The ways in which a leader stops.
+// Ways in which a leader stops.
 const (
-	// HandOver asks the process to end, which gives up the Lease; Crash kills it.
+	// HandOver stops the process gracefully, and the process releases the Lease. Crash kills the process.
 	HandOver Ending = "hand-over"
 	Crash    Ending = "crash"
 
-	// Frozen stops the process until another leads, and lets it go on then; CutOff keeps it from the API server until then.
+	// Frozen stops the process with SIGSTOP until a new leader exists, and then continues it. CutOff separates the
+	// process from the API server until then.
 	Frozen Ending = "frozen"
 	CutOff Ending = "cut-off"
 )
 
-// Endings are all of them, with the time until another is to lead.
+// Endings are all endings, with the limit of the time until a new leader exists.
 var Endings = map[Ending]time.Duration{
 	HandOver: 3 * time.Second, Crash: leaseDuration + 2*time.Second, Frozen: leaseDuration + 2*time.Second, CutOff: leaseDuration + 2*time.Second,
 }
 
-// churned are the flows that go on meanwhile: changes, operations, moves and deletions.
+// churned are the flows during the endings: changes, operations, moves and deletions.
 var churned = []string{
 	"create", "change", "change-twice", "operation", "operations", "move", "release", "pause", "delete", "delete-changed", "again", "withdraw",
 }
 
 const (
-	// takeover is how long another replica may take to lead before the tool gives up.
+	// takeover limits the wait for a new leader before the tool gives up.
 	takeover = time.Minute
 
-	// between is how long a leader leads at most before it is stopped: so each is at another point of its renewal.
+	// between limits the time from a leader's start to its ending. Each ending hits a different moment of the renewal.
 	between = 4 * time.Second
 )
 
-// A replica is one of Towline's, and its own way to the hub's API server.
+// A replica is a replica of Towline with its own proxy to the hub's API server.
 type replica struct {
 	*towline.Towline
 
 	proxy *Proxy
 }
 
-// Failover runs two replicas of Towline, and stops the one that leads.
+// Failover runs two replicas of Towline, and stops the leader.
 type Failover struct {
 	*Gate
 
@@ -63,15 +64,15 @@ type Failover struct {
 	ledger   *ledger
 }
 
-// A Takeover is what was measured of one.
+// A Takeover is the measurement of a change of the leader.
 type Takeover struct {
 	Ending Ending
 
-	// Led is how long it took until another had the Lease, and Worked until it first wrote for an Application.
+	// Led is the time until the new leader had the Lease, and Worked the time until its first write for an Application.
 	Led, Worked time.Duration
 }
 
-// NewFailover starts two replicas as the Deployment has them, with more arguments where some are given.
+// NewFailover starts two replicas as in the Deployment, with additional options.
 func NewFailover(ctx context.Context, w *World, o towline.Options, parallel int, say func(string, ...any)) (*Failover, error) {
 	g, err := newGate(w, parallel, say)
 	if err != nil {
@@ -97,17 +98,17 @@ func NewFailover(ctx context.Context, w *World, o towline.Options, parallel int,
 	return f, nil
 }
 
-// Close ends both.
+// Close stops both replicas.
 func (f *Failover) Close() {
 	for _, r := range f.replicas {
 		r.proxy.cutOff(false)
-		_ = syscall.Kill(r.PID(), syscall.SIGCONT) // it may run, or be gone
+		_ = syscall.Kill(r.PID(), syscall.SIGCONT) // the process may run, or have ended
 		r.Stop()
 		r.proxy.Close()
 	}
 }
 
-// stopLeader has the leader end in some way, waits until another leads and works, and has both run again.
+// stopLeader stops the leader, waits until the new leader works, and restarts the stopped replica.
 func (f *Failover) stopLeader(ctx context.Context, how Ending) (Takeover, error) {
 	current, before := f.ledger.now()
 	r := f.replicas[current.replica]
@@ -129,7 +130,7 @@ func (f *Failover) stopLeader(ctx context.Context, how Ending) (Takeover, error)
 	return Takeover{how, next.took.Sub(began), next.wrote.Sub(began)}, nil
 }
 
-// strike does to a leader what an ending says.
+// strike applies an ending to a leader.
 func (f *Failover) strike(r *replica, how Ending, group *errgroup.Group) error {
 	switch how {
 	case Crash:
@@ -161,8 +162,8 @@ func (f *Failover) successor(ctx context.Context, n int) (term, error) {
 	return now, nil
 }
 
-// recover has a replica run again that led. One that lives has to end by itself when it learns that it does not lead any more, as
-// its kubelet would start it anew.
+// recover restarts a former leader. A live process must end itself when it learns of the loss of the Lease, and its
+// kubelet would start it again.
 func (f *Failover) recover(ctx context.Context, r *replica, how Ending) error {
 	if how == Frozen {
 		if err := syscall.Kill(r.PID(), syscall.SIGCONT); err != nil {
@@ -177,21 +178,22 @@ func (f *Failover) recover(ctx context.Context, r *replica, how Ending) error {
 		return ctx.Err()
 	}
 	r.proxy.cutOff(false)
-	r.Stop() // what is known of it
+	r.Stop() // ends the bookkeeping of the process
 	return r.Restart(ctx)
 }
 
-// A Churned flow is one that has gone on while leaders were stopped.
+// A Churned flow is the result of a flow during changes of the leader.
 type Churned struct {
 	Flow string
 	Err  error
 
-	// Again is how many operations have run more than once, and Restarted how many workloads have not stayed that had to.
+	// Again is the number of operations that have run more than once. Restarted is the number of workloads that were
+	// replaced although they had to stay.
 	Again, Restarted int
 }
 
-// Run stops leaders in the given ways, one after the other, while flows are played all the time. Each flow has to end as it does
-// with leaders that stay.
+// Run stops leaders in the given ways, one after the other, while flows run all the time. Each flow must end as with a
+// permanent leader.
 func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand, tell func(Churned)) ([]Takeover, error) {
 	over := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
@@ -222,7 +224,7 @@ func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand,
 	return measured, err
 }
 
-// churnAll plays flows, some at a time, until it is over. tell may be called by several at a time.
+// churnAll plays flows, several in parallel, until over is closed. Parallel calls of tell are possible.
 func (f *Failover) churnAll(ctx context.Context, over <-chan struct{}, tell func(Churned)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for worker := range f.Parallel {
@@ -250,13 +252,13 @@ func (f *Failover) churn(ctx context.Context, name, run string) Churned {
 	if err != nil {
 		err = fmt.Errorf("%s, writes %v: %w", name, writes, err)
 	}
-	if end == nil { // it has not come to its end
+	if end == nil { // the flow has not come to its end
 		return Churned{Flow: name, Err: err}
 	}
 	return Churned{name, err, more(want.End, end), lost(want.End, end)}
 }
 
-// more is how many clusters have run an operation more than they do without a fault.
+// more returns the number of clusters with more operations than without a fault.
 func more(want, end State) (out int) {
 	for place, count := range end {
 		if strings.HasSuffix(place, ": operations") && count > want[place] {
@@ -266,7 +268,7 @@ func more(want, end State) (out int) {
 	return out
 }
 
-// lost is how many workloads are not those that were to stay.
+// lost returns the number of workloads that had to stay and were replaced.
 func lost(want, end State) (out int) {
 	const kept = `"kept": true`
 	for place, was := range want {
@@ -278,7 +280,7 @@ func lost(want, end State) (out int) {
 	return out
 }
 
-// quantile is the shortest of so many of the durations that are as long as a share of them.
+// quantile returns the duration at the share of the sorted durations, for example the median for 0.5.
 func quantile(of []time.Duration, share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(of))
 	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]

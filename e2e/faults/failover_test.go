@@ -18,7 +18,8 @@ var (
 	flowsUnderWay = flag.Int("failover.flows", 12, "how many flows are under way at a time")
 )
 
-// TestFailover stops leaders while flows go on, and fails where anything is lost, done twice, or done by one that does not lead.
+// TestFailover stops leaders during flows. The test fails if data is lost, an action is done twice, or a replica
+// without the Lease writes.
 func TestFailover(t *testing.T) {
 	if os.Getenv("TOWLINE_FAULTS") == "" {
 		t.Skip("set TOWLINE_FAULTS=1 to stop leaders on a real fleet")
@@ -64,7 +65,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// chosenEndings are each as often, in an order of chance.
+// chosenEndings returns the endings in equal numbers and random order.
 func chosenEndings(random *rand.Rand) []Ending {
 	matches := regexp.MustCompile(*endings)
 	all := slices.DeleteFunc([]Ending{HandOver, Crash, Frozen, CutOff}, func(e Ending) bool { return !matches.MatchString(string(e)) })
@@ -76,7 +77,7 @@ func chosenEndings(random *rand.Rand) []Ending {
 	return out
 }
 
-// tellTakeovers says how long they took, and fails where that is longer than it is to be.
+// tellTakeovers logs the durations, and fails if they exceed the goal.
 func tellTakeovers(t *testing.T, measured []Takeover) {
 	t.Helper()
 	for how, goal := range Endings {
@@ -97,7 +98,8 @@ func tellTakeovers(t *testing.T, measured []Takeover) {
 	}
 }
 
-// TestLedger: who has the Lease is who wrote it last and not long ago, and writes of others are noticed.
+// TestLedger: the last writer of the Lease holds it until the Lease expires, and the ledger notes writes by a replica
+// without the Lease.
 func TestLedger(t *testing.T) {
 	const one, other = "one", "other"
 	lease := func(l *ledger, replica, holder string) {
@@ -132,7 +134,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestQuantile: of few the longest counts.
+// TestQuantile: for a few values, a high quantile is the longest value.
 func TestQuantile(t *testing.T) {
 	of := []time.Duration{4, 1, 3, 2}
 	if p50, p99 := quantile(of, 0.5), quantile(of, 0.99); p50 != 3 || p99 != 4 {
@@ -140,7 +142,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestMoreAndLost: an operation that ran again and a workload that was restarted are counted.
+// TestMoreAndLost: a repeated operation and a restarted workload are counted.
 func TestMoreAndLost(t *testing.T) {
 	const place = "cluster1: ConfigMap default/POINT"
 	want := State{"cluster1: operations": "1", place: `{"kept": true}`}

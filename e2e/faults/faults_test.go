@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 	runPoints(t, g, slices.DeleteFunc(chosenPoints(t, g.Writes()), d.Passed), d)
 }
 
-// openDone knows what earlier pieces of a run have done, where there are any. At the end it tells the sums of all.
+// openDone opens the results of earlier pieces of a run. At the end, it logs the sums of all pieces.
 func openDone(t *testing.T) *Done {
 	t.Helper()
 	d, err := OpenDone(cmp.Or(*done, filepath.Join(t.TempDir(), "done")))
@@ -74,10 +74,10 @@ func openDone(t *testing.T) *Done {
 	return d
 }
 
-// plantedPatience is how long a point may take with a planted bug.
+// plantedPatience limits the time of a point with a planted bug.
 const plantedPatience = 40 * time.Second
 
-// TestPlanted has each planted bug found by a point that a sound build passes.
+// TestPlanted: for each planted bug, at least one point fails that a sound build passes.
 func TestPlanted(t *testing.T) {
 	if os.Getenv("TOWLINE_FAULTS") == "" {
 		t.Skip("set TOWLINE_FAULTS=1 to look for planted bugs on a real fleet")
@@ -104,8 +104,9 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// findPlanted runs points until some fail that have met their fault, and returns how many have met it. A flow makes a write more now
-// and then, and the write that a bug loses is another then: so all points are tried up to five times.
+// findPlanted runs points until some points fail after their fault, and returns the number of points that met their
+// fault. Sometimes a flow has an additional write, and the lost write then has a different number. Therefore
+// findPlanted tries all points up to five times.
 func findPlanted(t *testing.T, g *Gate, points []Point) (tried int, found []error) {
 	t.Helper()
 	for range 5 {
@@ -128,8 +129,8 @@ func findPlanted(t *testing.T, g *Gate, points []Point) (tried int, found []erro
 	return tried, found
 }
 
-// passedPoints are the points of all planted bugs that a build with all bugs switched off passes in half of the time that they have
-// with one.
+// passedPoints returns the points of all planted bugs that a build without an active bug passes in half of the time
+// limit.
 func passedPoints(t *testing.T, sound *Gate) map[string]bool {
 	t.Helper()
 	points, names := map[string]Point{}, []string{}
@@ -191,7 +192,7 @@ func startFleet(t *testing.T) (*fleet.Fleet, error) {
 	})
 }
 
-// say tells what goes on.
+// say prints progress.
 func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
@@ -226,7 +227,7 @@ func chosenFlows(t *testing.T) []string {
 	return out
 }
 
-// namedPoints are those that are asked for by their names, or the brief part where nothing is; nil where flows are.
+// namedPoints returns the points from the flag, or Brief by default. The result is nil if the user has chosen flows.
 func namedPoints(t *testing.T) []Point {
 	t.Helper()
 	names := Brief
@@ -254,7 +255,7 @@ func chosenPoints(t *testing.T, writes map[string]int) []Point {
 	}
 	random := rand.New(rand.NewSource(*seed))
 	chosen, matches := chosenFlows(t), regexp.MustCompile(*kinds)
-	maps.DeleteFunc(writes, func(flow string, _ int) bool { return !slices.Contains(chosen, flow) }) // a file knows of others too
+	maps.DeleteFunc(writes, func(flow string, _ int) bool { return !slices.Contains(chosen, flow) }) // a file may contain further flows
 	points := slices.DeleteFunc(Singles(writes), func(p Point) bool {
 		return writes[p.Flow] == 0 || !matches.MatchString(p.String())
 	})
@@ -265,7 +266,8 @@ func chosenPoints(t *testing.T, writes map[string]int) []Point {
 	return append(points, Pairs(writes, *pairs, random)...)
 }
 
-// runPoints fails for each point that does not end as it has to, or is named and does not meet its fault. It tells how many there were.
+// runPoints reports an error for each failed point, and for each named point that does not meet its fault. It logs the
+// numbers.
 func runPoints(t *testing.T, g *Gate, points []Point, d *Done) {
 	t.Helper()
 	mustMeet := namedPoints(t) != nil

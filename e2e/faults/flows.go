@@ -12,34 +12,34 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// A Flow is what somebody does with an Application. Its steps wait for what people wait for; what must hold at the end is what holds
-// at the end of the same flow without a fault.
+// A Flow is a sequence of users' actions on an Application. Its steps wait for the same results as users. The final
+// state must equal the final state of the flow without a fault.
 type Flow struct {
 	Name  string
 	Steps []Step
 
-	// Vanishes is set where the Application goes from the hub before its cluster has let go of it: more than a few that go while
-	// Towline is down count as lost.
+	// Vanishes is set if the Application leaves the hub before its cluster has removed it. Towline treats more than a
+	// few such Applications as lost if they vanish while Towline is down.
 	Vanishes bool
 
-	// Slow is set where Towline waits for a minute: after each of its starts, it waits anew.
+	// Slow is set if Towline waits for a minute. Each start of Towline restarts the wait.
 	Slow bool
 
-	// Own is set where the point has a cluster of its own.
+	// Own is set if the point has its own cluster.
 	Own bool
 
-	// Agent is set where Towline's agent runs, and the faults are of its writes.
+	// Agent is set if Towline's agent runs, and the faults concern the agent's writes.
 	Agent bool
 }
 
 const (
 	first, second = "cluster1", "cluster2"
 
-	// elsewhere is another namespace on a cluster for Applications.
+	// elsewhere is a second namespace for Applications on a cluster.
 	elsewhere = "elsewhere"
 )
 
-// What is changed on the hub's Application.
+// Patches of the hub's Application.
 const (
 	noFinalizers = `{"metadata":{"finalizers":null}}`
 	changed      = `{"spec":{"revisionHistoryLimit":3}}`
@@ -60,7 +60,7 @@ var (
 	taken    = annotation(apis.AnnotationRelease, "")
 )
 
-// Waits that flows share.
+// Waits for several flows.
 var (
 	delivered = steps(create(), shows(first), remember(first))
 	over      = onHub("gone", gone)
@@ -79,7 +79,7 @@ var (
 	})
 )
 
-// Flows are those of docs/lifecycle.md.
+// Flows returns the flows of docs/lifecycle.md.
 func Flows() []Flow {
 	return slices.Concat(
 		changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(),
@@ -183,7 +183,8 @@ func adoptions() []Flow {
 	}
 }
 
-// On the second cluster: as long as any operation is on its way to a cluster, no AppProject is taken off it.
+// rules are flows with AppProjects, on the second cluster. While any operation is on its way to a cluster, Towline
+// removes no AppProject from this cluster.
 func rules() []Flow {
 	inProject := steps(createProject(), tries(func(ctx context.Context, a *actor) error {
 		app, err := a.edited(a.application(), []string{toSecond})
@@ -230,7 +231,7 @@ func deletions() []Flow {
 	}
 }
 
-// byHand makes the point's Application on the first cluster, as people there do.
+// byHand creates the point's Application directly on the first cluster, as users there would.
 func byHand(edits ...string) Step {
 	return steps(tries(func(ctx context.Context, a *actor) error {
 		app := object(applications, fleet.ArgoCDNamespace, a.id)
@@ -243,7 +244,7 @@ func byHand(edits ...string) Step {
 	}), onCluster(first, "compared", func(app *unstructured.Unstructured) bool { return text(app, "status", "sync", "revision") != "" }))
 }
 
-// createProject makes an AppProject that is the point's own.
+// createProject creates the point's own AppProject.
 func createProject() Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		p := object(projects, fleet.ArgoCDNamespace, a.id)
@@ -254,7 +255,7 @@ func createProject() Step {
 	})
 }
 
-// project changes it.
+// project changes the point's AppProject.
 func project(change string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		return a.world.hub.patch(ctx, object(projects, fleet.ArgoCDNamespace, a.id), a.text(change))
@@ -271,7 +272,8 @@ func projectSays(cluster, description string) Step {
 	})
 }
 
-// projectPermitsNothing waits until that has arrived: the AppProject stays on the cluster as it is when its last Application goes.
+// projectPermitsNothing waits until the cluster's AppProject permits nothing. The AppProject stays unchanged on the
+// cluster after its last Application.
 func projectPermitsNothing(cluster string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		p, err := a.plane(cluster).find(ctx, projects, fleet.ArgoCDNamespace, a.id)
@@ -287,7 +289,7 @@ func projectPermitsNothing(cluster string) Step {
 	})
 }
 
-// oneWork waits until the point has one work in a cluster's namespace on the hub.
+// oneWork waits until the point has exactly one work on the hub.
 func oneWork(cluster string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		all, err := a.world.hub.of(ctx, works, a.id)
@@ -298,7 +300,7 @@ func oneWork(cluster string) Step {
 	})
 }
 
-// createSet makes an ApplicationSet with an Application on each cluster.
+// createSet creates an ApplicationSet with an Application for each cluster.
 func createSet() Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		set := object(sets, fleet.ArgoCDNamespace, a.id)
@@ -319,7 +321,7 @@ func createSet() Step {
 	})
 }
 
-// showsSet waits until the report of the point's ApplicationSet counts so many that are healthy.
+// showsSet waits until the report of the point's ApplicationSet counts the number of healthy Applications.
 func showsSet(healthy int) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		report, err := a.world.hub.find(ctx, reports, fleet.ArgoCDNamespace, a.id)
@@ -339,7 +341,7 @@ func removeSet() Step {
 	})
 }
 
-// noSet waits until nothing is on the hub of it.
+// noSet waits until the hub has no object of the point.
 func noSet() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		var left []string

@@ -17,19 +17,20 @@ import (
 )
 
 const (
-	// quiet is how long Towline must write nothing at the end of a point. A flow without a fault has a longer one: whatever comes
-	// around later is seen there.
+	// quiet is the time without a write of Towline at the end of a point. A flow without a fault has a longer time, in
+	// order to see late writes.
 	quiet       = 3 * time.Second
 	longerQuiet = 15 * time.Second
 
-	// watchQuiet is that of a point of watches: each of its faults has come once at least.
+	// watchQuiet is the time for a point with a fault of watches. Within this time, each fault occurs at least once.
 	watchQuiet = pace + 2*time.Second
 
-	// lull is how long a kill waits for one more point to come to its write, and longest how long it waits after the first.
+	// lull is how long a kill waits for a further point to arrive at its write. longest limits the wait after the first
+	// point.
 	lull    = 8 * time.Second
 	longest = 45 * time.Second
 
-	// tidying is how long it may take to take away what a point leaves.
+	// tidying limits the time for the removal of a point's objects.
 	tidying = 3 * time.Minute
 )
 
@@ -38,16 +39,16 @@ type Gate struct {
 	World *World
 	Proxy *Proxy
 
-	// Parallel is how many points run at a time.
+	// Parallel is the number of points that run in parallel.
 	Parallel int
 
-	// Patience is how long a point may take, with all that waits and backs off.
+	// Patience limits the time of a point, including all waits and backoffs.
 	Patience time.Duration
 
-	// Until is when no point begins any more; zero for never.
+	// Until is the time after which no point begins. Zero: no limit.
 	Until time.Time
 
-	// Say is told what goes on.
+	// Say prints progress.
 	Say func(format string, args ...any)
 
 	towline    *towline.Towline
@@ -55,37 +56,37 @@ type Gate struct {
 	references map[string]*reference
 	attempt    int64
 
-	// binary and env are Towline's, and reporting is the kubeconfig by which its agent comes to the hub without a proxy.
+	// binary and env start Towline. reporting is the kubeconfig of Towline's agent for the hub, without a proxy.
 	binary, reporting string
 	env               []string
 
-	// old is by how much what Towline lists and watches is late, and close ends what makes it so.
+	// old is the delay of Towline's lists and watches, and close are the functions that stop the delaying servers.
 	old   time.Duration
 	close []func()
 }
 
-// reference is how a flow ends without a fault, and what Towline writes for it.
+// reference is the end of a flow without a fault, and Towline's writes.
 type reference struct {
 	End    State    `json:"end"`
 	Writes []string `json:"writes"`
 }
 
-// A Result is what became of a point.
+// A Result is the result of a point.
 type Result struct {
 	Point Point
 
-	// Err says what is wrong; nil where the point has ended as it has to.
+	// Err is the error of a failed point, or nil.
 	Err error
 
-	// Reached is set where all its faults were met.
+	// Reached is set if all faults of the point were met.
 	Reached bool
 
 	Took time.Duration
 }
 
-// NewGate starts Towline from a binary behind a proxy. Where old is not 0, Towline's lists and watches come from an API server that
-// learns of each write only so much later, while its writes and reads of one object go to the hub's own: after a kill, Towline starts
-// with what there was before.
+// NewGate starts Towline from a binary behind a proxy. If old is not 0, Towline's lists and watches come from an API
+// server that learns of each write with this delay. Writes, and reads of a single object, go to the hub's own API
+// server. After a kill, Towline therefore starts with an outdated state.
 func NewGate(
 	ctx context.Context, w *World, binary string, parallel int, old time.Duration, say func(string, ...any), env ...string,
 ) (*Gate, error) {
@@ -107,7 +108,7 @@ func NewGate(
 	return g, err
 }
 
-// newGate has a proxy, and nobody behind it.
+// newGate returns a gate with a proxy, and without Towline.
 func newGate(w *World, parallel int, say func(string, ...any)) (*Gate, error) {
 	g := &Gate{
 		World: w, Parallel: parallel, Patience: 5 * time.Minute, Say: say,
@@ -121,7 +122,7 @@ func newGate(w *World, parallel int, say func(string, ...any)) (*Gate, error) {
 	return g, err
 }
 
-// Close ends Towline and the proxy.
+// Close stops Towline and the proxy.
 func (g *Gate) Close() {
 	g.towline.Stop()
 	g.Proxy.Close()
@@ -130,7 +131,8 @@ func (g *Gate) Close() {
 	}
 }
 
-// serveOld runs an API server that hears of each write late, and has the proxy ask it for all that may be old.
+// serveOld runs an API server that learns of each write late, and makes the proxy use the server for all reads that may
+// be outdated.
 func (g *Gate) serveOld(ctx context.Context, by time.Duration) error {
 	hub := g.World.Fleet.Hub
 	l, err := newLine(hub.EtcdAddress())
@@ -148,10 +150,10 @@ func (g *Gate) serveOld(ctx context.Context, by time.Duration) error {
 	return err
 }
 
-// LogTail is the end of Towline's log.
+// LogTail returns the last lines of Towline's log.
 func (g *Gate) LogTail(lines int) string { return g.towline.LogTail(lines) }
 
-// Writes is how often Towline writes in each flow without a fault.
+// Writes returns the number of Towline's writes in each flow without a fault.
 func (g *Gate) Writes() map[string]int {
 	out := map[string]int{}
 	for name, r := range g.references {
@@ -160,8 +162,8 @@ func (g *Gate) Writes() map[string]int {
 	return out
 }
 
-// Refer runs flows without a fault, each twice, and keeps how they end. The two must agree: what they disagree in could tell nothing
-// of a fault. Flows of which it is known are not run.
+// Refer runs flows without a fault, each flow twice, and records their ends. Both runs must agree: a difference could
+// not show a fault. Flows with a known end do not run.
 func (g *Gate) Refer(ctx context.Context, names []string) error {
 	var mu sync.Mutex
 	var errs []error
@@ -203,13 +205,13 @@ func (g *Gate) Refer(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
-// unknown are the flows that have not been run without a fault.
+// unknown returns the flows without a known end.
 func (g *Gate) unknown(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return g.references[name] != nil })
 }
 
-// play runs a flow once, takes away what it left, and returns how it ended and what Towline wrote for it. Where want is given, that
-// is waited for. At the end it must stay so for a while.
+// play runs a flow once, removes its objects, and returns the final state and Towline's writes. If want is not nil,
+// play waits for this state. The final state must stay for a while.
 func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want State, still time.Duration) (end State, writes []string, err error) {
 	if s == nil {
 		s = g.Proxy.follow(id, nil, flow.Agent)
@@ -229,7 +231,8 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 	return end, s.written(), err
 }
 
-// settle waits until a point is as wanted, or anyhow where that is nil, and stays so without a write of Towline's for a while.
+// settle waits until the state of a point equals want, or is at rest if want is nil. The state must then stay for a
+// while without a write of Towline.
 func (a *actor) settle(ctx context.Context, want State, still time.Duration) (end State, err error) {
 	end = State{}
 	since, written, changes, asWanted := time.Now(), -1, -1, false
@@ -263,7 +266,7 @@ func (a *actor) settle(ctx context.Context, want State, still time.Duration) (en
 
 func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
-// tidy takes away all that is left of a point.
+// tidy removes all objects of a point.
 func (a *actor) tidy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tidying)
 	defer cancel()
@@ -272,7 +275,7 @@ func (a *actor) tidy(ctx context.Context) error {
 	}
 	failed, began := a.reporter.end(), time.Now()
 	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
-		// An agent of 1.2.0 that applies a work while the work goes leaves its record of it for an hour.
+		// An agent of 1.2.0 that applies a work during its deletion keeps the AppliedManifestWork for an hour.
 		forced := time.Since(began) > tidying/2
 		left, err := a.world.hub.remove(ctx, a.id, forced)
 		if err != nil {
@@ -293,7 +296,7 @@ func (a *actor) tidy(ctx context.Context) error {
 	return failed
 }
 
-// run runs one point.
+// run runs a point.
 func (g *Gate) run(ctx context.Context, p Point, s *script, id string) Result {
 	began := time.Now()
 	hit := g.Proxy.watches.count()
@@ -312,7 +315,7 @@ func (g *Gate) run(ctx context.Context, p Point, s *script, id string) Result {
 	return Result{Point: p, Err: err, Reached: reached, Took: time.Since(began)}
 }
 
-// begin has the proxy go by a point's script.
+// begin registers a point's script with the proxy.
 func (g *Gate) begin(p *Point) (name string, s *script) {
 	name = id(p.String(), g.attempt)
 	faults := map[int]Kind{}

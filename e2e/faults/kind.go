@@ -2,38 +2,38 @@ package faults
 
 import "net/http"
 
-// Kind is what happens to a write.
+// Kind is the fault of a write.
 type Kind string
 
-// The kinds of faults of writes.
+// Kinds of faults of writes.
 const (
-	// KillBefore kills Towline before the write arrives, and KillAfter after it was carried out.
+	// KillBefore kills Towline before the write reaches the API server, and KillAfter kills Towline after the write.
 	KillBefore Kind = "kill-before"
 	KillAfter  Kind = "kill-after"
 
-	// Lost has the write carried out, and answers 504.
+	// Lost performs the write, and answers 504.
 	Lost Kind = "lost"
 
-	// Cut has it carried out, and ends the connection without an answer.
+	// Cut performs the write, and ends the connection without an answer.
 	Cut Kind = "cut"
 
-	// Conflict, Expired, Throttled and Failed answer 409, 410, 429 with Retry-After, and 500, and carry nothing out.
+	// Conflict, Expired, Throttled and Failed answer 409, 410, 429 with Retry-After, and 500, without the write.
 	Conflict  Kind = "409"
 	Expired   Kind = "410"
 	Throttled Kind = "429"
 	Failed    Kind = "500"
 
-	// Delayed has it carried out five seconds later.
+	// Delayed performs the write five seconds later.
 	Delayed Kind = "delay"
 )
 
-// Kinds are those that meet a single write, and Kills those that meet the process.
+// Kinds are the faults of a single write, and Kills are the faults of the process.
 var (
 	Kinds = []Kind{Lost, Cut, Conflict, Expired, Throttled, Failed, Delayed}
 	Kills = []Kind{KillBefore, KillAfter}
 )
 
-// refusals are what is answered in place of the API server.
+// refusals are the answers in place of the API server's answer.
 var refusals = map[Kind]struct {
 	code   int
 	reason string
@@ -45,22 +45,23 @@ var refusals = map[Kind]struct {
 	Failed:    {http.StatusInternalServerError, "InternalError"},
 }
 
-// carriedOut tells whether the API server is to carry a write out at once.
+// carriedOut reports whether the API server performs the write at once.
 func (k Kind) carriedOut() bool { return k == Lost || k == Cut || k == KillAfter }
 
-// kills tells whether it needs the process to be killed.
+// kills reports whether the fault kills the process.
 func (k Kind) kills() bool { return k == KillBefore || k == KillAfter }
 
-// WatchKind is what happens to a watch.
+// WatchKind is the fault of a watch.
 type WatchKind string
 
-// The kinds of faults of watches.
+// Kinds of faults of watches.
 const (
-	// Lags has each event arrive later, Stops has none arrive for a while, and then all.
+	// Lags delays each event. Stops delivers no event for a while, and then all events.
 	Lags  WatchKind = "watch-lags"
 	Stops WatchKind = "watch-stops"
 
-	// Ends ends the stream now and then, and Expires has it say 410 before: then all is listed again.
+	// Ends ends the stream from time to time. Expires sends a 410 before the end, so that the client lists all objects
+	// again.
 	Ends    WatchKind = "watch-ends"
 	Expires WatchKind = "watch-expires"
 )
@@ -68,7 +69,8 @@ const (
 // reported is the resource that Towline's agent writes.
 const reported = "applicationreports"
 
-// WatchKinds are all of them, and WatchedResources those whose watches they meet: reports in flows of the agent only.
+// WatchKinds are all faults of watches, and WatchedResources the resources with such faults. Reports have faults only
+// in flows of the agent.
 var (
 	WatchKinds       = []WatchKind{Lags, Stops, Ends, Expires}
 	WatchedResources = []string{"applications", "manifestworks", reported}

@@ -11,44 +11,47 @@ import (
 )
 
 const (
-	// leaseName is the Lease by which one of Towline's replicas leads.
+	// leaseName is the Lease for the leader election of Towline's replicas.
 	leaseName = "towline-controller"
 
-	// leaseDuration is for how long it counts after it was written.
+	// leaseDuration is the validity of the Lease after a write.
 	leaseDuration = 15 * time.Second
 )
 
-// asked are resources that are written to ask something: nothing is kept of them.
+// asked are resources of pure queries. The API server does not store them.
 var asked = map[string]bool{"tokenreviews": true, "subjectaccessreviews": true, "selfsubjectaccessreviews": true}
 
-// A term is how long one process leads.
+// A term is the time in which one process leads.
 type term struct {
 	replica, identity string
 
-	// took is when the API server gave it the Lease, and wrote when it first wrote anything else; zero for not yet.
+	// took is the time of the leader's first write of the Lease. wrote is the time of its first write to any further
+	// object, or zero before this write.
 	took, wrote time.Time
 }
 
-// A ledger keeps which replica had the Lease when, and each write by one that had lost it.
+// A ledger records the holders of the Lease, and each write by a replica without the Lease.
 type ledger struct {
 	mu    sync.Mutex
 	terms []term
 
-	// renewed is when the leader last wrote the Lease, and released is set when it has given it up.
+	// renewed is the time of the leader's last write of the Lease. released is set after the leader has released the
+	// Lease.
 	renewed  time.Time
 	released bool
 
-	// writes is how many there were, and late are those by a replica that did not have the Lease when it made them.
+	// writes is the number of writes. late are the writes of a replica that did not have the Lease at the time of the
+	// write.
 	writes int
 	late   []string
 }
 
-// holds tells whether a replica has the Lease.
+// holds reports whether a replica has the Lease.
 func (l *ledger) holds(replica string, at time.Time) bool {
 	return len(l.terms) > 0 && !l.released && l.terms[len(l.terms)-1].replica == replica && at.Before(l.renewed.Add(leaseDuration))
 }
 
-// arrives notes a write that a replica makes, and returns what is to be told of its answer.
+// arrives records a replica's write, and returns a function for the answer to the write.
 func (l *ledger) arrives(replica string, r *request, body []byte) func(*answer) {
 	if r.lease() {
 		return func(a *answer) {
@@ -65,13 +68,13 @@ func (l *ledger) arrives(replica string, r *request, body []byte) func(*answer) 
 	defer l.mu.Unlock()
 	held := l.holds(replica, at)
 	return func(a *answer) {
-		if a.code < http.StatusMultipleChoices { // also where nobody heard what became of it
+		if a.code < http.StatusMultipleChoices { // also if the answer is lost
 			l.wrote(replica, r, at, held)
 		}
 	}
 }
 
-// lease notes that a replica has written the Lease.
+// lease records that a replica has written the Lease.
 func (l *ledger) lease(replica string, body []byte, at time.Time) {
 	lease := &coordinationv1.Lease{}
 	_, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, lease) // protobuf, most likely
@@ -91,7 +94,7 @@ func (l *ledger) lease(replica string, body []byte, at time.Time) {
 	}
 }
 
-// wrote notes that a replica has written something else.
+// wrote records that a replica has written an object other than the Lease.
 func (l *ledger) wrote(replica string, r *request, at time.Time, held bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +107,7 @@ func (l *ledger) wrote(replica string, r *request, at time.Time, held bool) {
 	}
 }
 
-// now is the term that goes on, and how many there were before.
+// now returns the current term, and the number of earlier terms.
 func (l *ledger) now() (current term, before int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,24 +117,24 @@ func (l *ledger) now() (current term, before int) {
 	return l.terms[len(l.terms)-1], len(l.terms) - 1
 }
 
-// tally is how many writes there were, and which came from a replica that had lost the Lease.
+// tally returns the number of writes, and the writes by replicas without the Lease.
 func (l *ledger) tally() (writes int, late []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.writes, append([]string(nil), l.late...)
 }
 
-// answer keeps with what code a request was answered; 0 for not at all.
+// answer records the status code of an answer. 0: no answer.
 type answer struct {
 	http.ResponseWriter
 
 	code int
 
-	// before is called before the code is sent; nil for nothing.
+	// before is called before the status code is sent; nil: no call.
 	before func(*answer)
 }
 
-// WriteHeader is that of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (a *answer) WriteHeader(code int) {
 	a.code = code
 	if a.before != nil {
@@ -140,5 +143,5 @@ func (a *answer) WriteHeader(code int) {
 	a.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets http.ResponseController find the rest.
+// Unwrap gives http.ResponseController the original writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

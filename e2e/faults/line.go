@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// A line is a connection to an etcd whose answers come late. An API server that has its data by it knows nothing of what has just
-// been written, as one does whose etcd or network is slow.
+// A line is a connection to an etcd with delayed answers. An API server behind the line does not know the latest
+// writes, like an API server with a slow etcd or network.
 type line struct {
 	listener net.Listener
 	target   string
 	late     atomic.Int64
 }
 
-// newLine opens a line to an address. Until it is delayed, its answers come at once.
+// newLine opens a line to an address. The answers have no delay before the first call of delay.
 func newLine(target string) (*line, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,29 +27,29 @@ func newLine(target string) (*line, error) {
 	return l, nil
 }
 
-// Address is where it is reached.
+// Address returns the address of the line.
 func (l *line) Address() string { return l.listener.Addr().String() }
 
-// delay has each answer come so much later from now on.
+// delay sets the delay of all further answers.
 func (l *line) delay(by time.Duration) { l.late.Store(int64(by)) }
 
-// Close ends it; connections end when either side closes them.
+// Close closes the line. Connections end when either side closes them.
 func (l *line) Close() { _ = l.listener.Close() }
 
 func (l *line) accept() {
 	for {
 		near, err := l.listener.Accept()
 		if err != nil {
-			return // closed
+			return // the listener is closed
 		}
 		far, err := net.Dial("tcp", l.target)
 		if err != nil {
-			_ = near.Close() // it will be tried again
+			_ = near.Close() // the client tries again
 			continue
 		}
 		go func() {
 			defer far.Close()
-			_, _ = io.Copy(far, near) // either side may end it
+			_, _ = io.Copy(far, near) // either side may end the connection
 		}()
 		go func() {
 			defer near.Close()
@@ -58,13 +58,13 @@ func (l *line) accept() {
 	}
 }
 
-// A chunk is what was read at a time.
+// A chunk is the data of a single read.
 type chunk struct {
 	at   time.Time
 	data []byte
 }
 
-// pass hands on what one side says, late and in its order.
+// pass forwards the data of one side with the delay, in order.
 func (l *line) pass(to io.Writer, from io.Reader) {
 	chunks := make(chan chunk, 1<<16)
 	go func() {
@@ -81,7 +81,7 @@ func (l *line) pass(to io.Writer, from io.Reader) {
 		}
 	}()
 	var failed error
-	for c := range chunks { // to its end also after a failure: the reader must not stay
+	for c := range chunks { // to the end even after a failure, because the reader must not block
 		if failed == nil {
 			pause(time.Until(c.at.Add(time.Duration(l.late.Load()))), nil)
 			_, err := to.Write(c.data)

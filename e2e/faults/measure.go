@@ -9,20 +9,20 @@ import (
 	"github.com/towline-io/towline/e2e/scrape"
 )
 
-// What is measured besides what every process tells: the watches of a replica that are open, and how much it has asked for.
+// Names of the additional measurements of a replica: its open watches, and the number of its requests.
 const (
 	watching = "watches"
 	requests = "requests"
 )
 
-// measure takes what there is to know of a replica's process, after a garbage collection.
+// measure measures a replica's process after a garbage collection.
 func (r *replica) measure(ctx context.Context, into map[string]float64, as string) error {
 	made, open := r.proxy.traffic.now()
 	into[growth.Series(as, watching)], into[growth.Series(as, requests)] = total(open), total(made)
 	return growth.Process(ctx, into, as, r.Metrics, r.Profiles)
 }
 
-// boundsOf are those of the replicas.
+// boundsOf returns the bounds of the replicas.
 func boundsOf(replicas ...string) map[string]growth.Bound {
 	out := growth.Bounds(replicas...)
 	for _, r := range replicas {
@@ -38,7 +38,7 @@ func total(of map[string]int) (sum float64) {
 	return sum
 }
 
-// measureStore takes what there is to know of the hub's etcd, which the API server tells how many events it has.
+// measureStore measures the hub's etcd, and the number of events according to the API server.
 func (w *World) measureStore(ctx context.Context, into map[string]float64) error {
 	client, err := rest.HTTPClientFor(w.Fleet.Hub.RESTConfig())
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// news counts what is heard of each point's objects: what a point's state is need not be found out again while nothing is heard.
+// news counts the events of each point's objects. The state of a point needs no new read while the count is unchanged.
 type news struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// of is how often something of a point has changed.
+// of returns the number of events of a point's objects.
 func (n *news) of(id string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -41,7 +41,7 @@ func (n *news) hear(obj any) {
 	}
 }
 
-// OnAdd, OnUpdate and OnDelete are those of cache.ResourceEventHandler.
+// OnAdd, OnUpdate and OnDelete implement cache.ResourceEventHandler.
 func (n *news) OnAdd(obj any, _ bool) { n.hear(obj) }
 func (n *news) OnUpdate(_, obj any)   { n.hear(obj) }
 func (n *news) OnDelete(obj any)      { n.hear(obj) }

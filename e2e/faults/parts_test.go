@@ -59,7 +59,7 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), tc.method, tc.url, nil)
 			got := read(r, []byte(tc.body))
-			got.name = "" // which the point is cut from
+			got.name = "" // the point is cut from the name
 			if got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
@@ -81,7 +81,7 @@ func TestPointNames(t *testing.T) {
 	}
 }
 
-// TestPoints: the points of a seed are always the same, and none comes twice.
+// TestPoints: a seed always gives the same points, without duplicates.
 func TestPoints(t *testing.T) {
 	writes := map[string]int{"create": 3, "move": 9}
 	singles := Singles(writes)
@@ -115,7 +115,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestBrief: the brief part has all kinds of faults.
+// TestBrief: Brief has all kinds of faults.
 func TestBrief(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range Brief {
@@ -140,7 +140,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestFlowNames: a flow is known by its name.
+// TestFlowNames: the name of a flow is unique.
 func TestFlowNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, flow := range Flows() {
@@ -164,7 +164,7 @@ func TestFlowNames(t *testing.T) {
 	}
 }
 
-// TestDiff: two runs of a flow say the same, and the oracle sees what differs otherwise.
+// TestDiff: two runs of a flow have equal states, and the comparison detects all other differences.
 func TestDiff(t *testing.T) {
 	const key = "hub: Application"
 	one := State{key: plain(
@@ -194,7 +194,7 @@ func pemOf(s *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// served is a proxy before an API server that counts what it carries out.
+// served returns a proxy in front of an API server that counts its requests.
 func served(t *testing.T) (p *Proxy, client *http.Client, carriedOut *int) {
 	t.Helper()
 	carriedOut = new(int)
@@ -215,7 +215,7 @@ func served(t *testing.T) (p *Proxy, client *http.Client, carriedOut *int) {
 	return p, &http.Client{Transport: transport, Timeout: 2 * delay}, carriedOut
 }
 
-// TestProxy: the n-th write of a point meets its fault, and no other.
+// TestProxy: only the n-th write of a point meets the fault.
 func TestProxy(t *testing.T) {
 	for kind, want := range map[Kind]struct {
 		code, carriedOut int
@@ -232,7 +232,7 @@ func TestProxy(t *testing.T) {
 			var codes []int
 			var after string
 			for range 3 {
-				// Not one that a client makes again by itself.
+				// A body that the client cannot send twice, so the client does not retry.
 				body := io.NopCloser(bytes.NewReader([]byte("{}")))
 				url := p.address + "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/" + id
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url, body)
@@ -257,7 +257,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// statusCode is that of the answer to a request without a body.
+// statusCode returns the status code of the answer to a request without a body.
 func statusCode(t *testing.T, client *http.Client, method, url string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
@@ -272,7 +272,8 @@ func statusCode(t *testing.T, client *http.Client, method, url string) int {
 	return answer.StatusCode
 }
 
-// TestAgentScript: the faults of a script for Towline's agent are of its writes, and those of the others are counted only.
+// TestAgentScript: a script for Towline's agent has faults only for the agent's writes, and counts the controllers'
+// writes.
 func TestAgentScript(t *testing.T) {
 	p, client, carriedOut := served(t)
 	s := p.follow("pt0123abcd", map[int]Kind{1: Failed}, true)
@@ -291,7 +292,7 @@ func TestAgentScript(t *testing.T) {
 	}
 }
 
-// TestServeOld: what may be old comes from the API server that is behind, and nothing else.
+// TestServeOld: only reads that may be outdated come from the delayed API server.
 func TestServeOld(t *testing.T) {
 	const applications = "/apis/argoproj.io/v1alpha1/applications"
 	p, client, current := served(t)
@@ -325,7 +326,7 @@ func TestServeOld(t *testing.T) {
 	}
 }
 
-// TestInLines: no watch is in protobuf, and whatever else a client can read stays as it is.
+// TestInLines: no watch uses protobuf, and the other accepted types stay unchanged.
 func TestInLines(t *testing.T) {
 	const proto = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	const json = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
@@ -343,11 +344,11 @@ func TestInLines(t *testing.T) {
 	}
 }
 
-// TestGathering: a kill comes when all hold, when no more come, or when it has waited for long.
+// TestGathering: a kill happens when all points hold, when no more points arrive, or after the longest wait.
 func TestGathering(t *testing.T) {
 	const underWay = 3
 	for name, tc := range map[string]struct {
-		held []int // how many hold, each half a lull after the one before
+		held []int // the number of holding points, at intervals of half a lull
 		want []bool
 	}{
 		"all hold":            {[]int{1, underWay}, []bool{false, true}},
@@ -378,7 +379,7 @@ func TestGathering(t *testing.T) {
 	}
 }
 
-// TestAnywhere: two fleets have other addresses, and the same ends.
+// TestAnywhere: two fleets with different addresses have equal final states.
 func TestAnywhere(t *testing.T) {
 	text := func(url string) string {
 		return anywhere(`{"repoURL": "`+url+`", "data": "`+base64.StdEncoding.EncodeToString([]byte(url))+`"}`, url)
@@ -388,7 +389,7 @@ func TestAnywhere(t *testing.T) {
 	}
 }
 
-// TestTraffic: watches are counted while they are open, and other requests for good.
+// TestTraffic: watches count while they are open, and all other requests count permanently.
 func TestTraffic(t *testing.T) {
 	traffic := newTraffic()
 	ends := traffic.begins(&request{verb: "GET", resource: "applications", watches: true})
@@ -400,7 +401,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// TestScriptOfAKill: a kill comes once, not to a point that comes too late, and not to one that has ended.
+// TestScriptOfAKill: a kill happens once, and neither for a late point nor for an ended point.
 func TestScriptOfAKill(t *testing.T) {
 	carried := 0
 	carry := func() { carried++ }
@@ -438,7 +439,7 @@ func TestScriptOfAKill(t *testing.T) {
 	}
 }
 
-// TestNews: what a point's objects are heard of counts, by names and namespaces, and the end of one too.
+// TestNews: events of a point's objects count by name and namespace, including deletions.
 func TestNews(t *testing.T) {
 	const point = "pt0123abcd"
 	n := &news{count: map[string]int{}}
@@ -454,7 +455,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// TestLine: answers come late, and in their order, and requests at once.
+// TestLine: answers come with the delay and in order, and requests come at once.
 func TestLine(t *testing.T) {
 	const late = 300 * time.Millisecond
 	target, err := net.Listen("tcp", "127.0.0.1:0")
@@ -498,7 +499,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestWatches: events keep their order, and a fault lasts until it is taken away.
+// TestWatches: events keep their order, and a fault lasts until it is removed.
 func TestWatches(t *testing.T) {
 	for kind, want := range map[WatchKind]string{
 		"": "one\ntwo\n", Lags: "one\ntwo\n", Stops: "one\ntwo\n", Ends: "one\n", Expires: "one\n" + expired,
@@ -512,7 +513,7 @@ func TestWatches(t *testing.T) {
 			go ws.pass(from, to, "applications")
 			go func() {
 				io.WriteString(events, "one\n")
-				select { // the second comes when the fault has struck
+				select { // the second event comes after the fault
 				case <-time.After(pace + pace/2):
 				case <-t.Context().Done():
 				}

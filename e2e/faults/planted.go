@@ -11,18 +11,17 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// plantedEnv names the environment variable by which a planted bug is switched on, in the build that has them.
+// plantedEnv is the environment variable that activates a planted bug in the special build.
 const plantedEnv = "TOWLINE_PLANTED"
 
-// A Planted bug is one text of a source file in the place of another. It loses something when something fails, and nothing
-// otherwise.
+// A Planted bug is the replacement of a text in a source file. The bug loses data only at a fault.
 type Planted struct {
-	// Name is what plantedEnv says to switch it on, and Loses what is lost then.
+	// Name is the value of plantedEnv that activates the bug, and Loses describes the loss.
 	Name, Loses string
 
 	file, from, to string
 
-	// flow and kind are the flow in which it loses something for good, and the fault at which it does.
+	// flow and kind are the flow and the fault with a permanent loss.
 	flow string
 	kind Kind
 }
@@ -33,7 +32,7 @@ const (
 	statusFile = "controllers/status/controller.go"
 )
 
-// PlantedBugs are those of the build that BuildPlanted makes.
+// PlantedBugs are the bugs in the build of BuildPlanted.
 var PlantedBugs = []Planted{
 	{
 		Name: "shown", Loses: "an error of the last write of an Application is taken for success: its finalizer stays",
@@ -68,7 +67,7 @@ var PlantedBugs = []Planted{
 	},
 }
 
-// switches is what a package with planted bugs has besides.
+// switches is the additional source file of a package with planted bugs.
 const switches = `package %s
 
 import "os"
@@ -76,8 +75,8 @@ import "os"
 func planted(name string) bool { return os.Getenv(%q) == name }
 `
 
-// Points are those that are to find a planted bug: its fault at each write of its flow. What is lost at most of them is made up
-// for by the next event; the last write of a flow is not.
+// Points returns the points for a planted bug: its fault at each write of its flow. At most writes, the next event
+// repairs the loss. After the last write of a flow, no further event comes.
 func (b *Planted) Points(g *Gate) []Point {
 	var out []Point
 	for n := range len(g.references[b.flow].Writes) + 1 {
@@ -86,8 +85,8 @@ func (b *Planted) Points(g *Gate) []Point {
 	return out
 }
 
-// BuildPlanted builds Towline with all planted bugs, each behind its switch, into a file in dir. The checkout is left alone: the
-// compiler reads the changed files from elsewhere.
+// BuildPlanted builds Towline with all planted bugs, each behind its switch, into a file in dir. The checkout stays
+// unchanged: the compiler reads the changed files from a separate folder.
 func BuildPlanted(ctx context.Context, dir string) (string, error) {
 	replaced := map[string]string{}
 	sources := map[string]string{}

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// A Point is a flow and what fails in it.
+// A Point is a flow with its faults.
 type Point struct {
 	Flow string
 
-	// Faults are those of writes, in the order of the writes.
+	// Faults are the faults of writes, in the order of the writes.
 	Faults []Fault
 
-	// Watch and Resource are what happens to the watches of a resource; empty for nothing.
+	// Watch and Resource are the fault of a resource's watches; empty for no fault.
 	Watch    WatchKind
 	Resource string
 }
 
-// A Fault is what happens to the n-th write of a flow; the first is 1.
+// A Fault is the fault of the n-th write of a flow; the first write is 1.
 type Fault struct {
 	Kind Kind
 	N    int
 }
 
-// String is the point's name, which ParsePoint reads: flow/kind/n, flow/kind+kind/n+n, or flow/watch-kind/resource.
+// String returns the point's name for ParsePoint: flow/kind/n, flow/kind+kind/n+n, or flow/watch-kind/resource.
 func (p *Point) String() string {
 	if p.Watch != "" {
 		return p.Flow + "/" + string(p.Watch) + "/" + p.Resource
@@ -40,7 +40,7 @@ func (p *Point) String() string {
 	return p.Flow + "/" + strings.Join(kinds, "+") + "/" + strings.Join(numbers, "+")
 }
 
-// ParsePoint reads a point's name.
+// ParsePoint parses a point's name.
 func ParsePoint(name string) (*Point, error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {
@@ -70,18 +70,19 @@ func ParsePoint(name string) (*Point, error) {
 	return p, nil
 }
 
-// kills tells whether one of its faults kills Towline.
+// kills reports whether a fault of the point kills Towline.
 func (p *Point) kills() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.kills() })
 }
 
-// id is what the names of a point's objects carry; attempt tells the runs of one point apart.
+// id returns the text in the names of a point's objects. attempt distinguishes the runs of a point.
 func id(name string, attempt int64) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s#%d", name, attempt))
 	return "pt" + hex.EncodeToString(sum[:])[:8]
 }
 
-// Singles are all points of one fault: each write of each flow with each kind, and each flow with each fault of watches.
+// Singles returns all points with one fault: each write of each flow with each kind, and each flow with each fault of
+// watches.
 func Singles(writes map[string]int) []Point {
 	var out []Point
 	for _, flow := range Flows() {
@@ -102,8 +103,8 @@ func Singles(writes map[string]int) []Point {
 	return out
 }
 
-// Pairs are so many points of two faults of writes, by chance; none twice. The second comes at or after the first's write: what was
-// refused is written again. One kill at most is among them.
+// Pairs returns count random points with two faults of writes, without duplicates. The second fault comes after the
+// first: Towline repeats a refused write. A point has at most one kill.
 func Pairs(writes map[string]int, count int, random *rand.Rand) []Point {
 	var out []Point
 	flows := Flows()

@@ -11,11 +11,12 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// workers is how many Applications Towline works on at a time: a write that waits in the proxy keeps one of them.
+// workers is the number of Applications that Towline processes in parallel. A write that waits in the proxy occupies a
+// worker.
 const workers = "400"
 
-// alone are the arguments of a process that runs without another. A kill is followed by a start: a Lease would make each of them wait
-// for its end.
+// alone are the arguments of a single process. Each kill is followed by a start, and with a Lease each start would have
+// to wait for the end of the Lease.
 var alone = []string{
 	"--leader-elect=false", "--concurrency=" + workers, "--propagate=app-projects,namespaces,objects",
 }
@@ -35,12 +36,12 @@ func start(ctx context.Context, f *fleet.Fleet, p *Proxy, o towline.Options) (*t
 	return towline.Start(ctx, f, o)
 }
 
-// prepare puts Towline's own objects on the fleet, and a second namespace for Applications on its clusters.
+// prepare installs Towline's objects on the fleet, and a second namespace for Applications on its clusters.
 func prepare(ctx context.Context, f *fleet.Fleet) error {
 	if err := towline.Install(ctx, f); err != nil {
 		return err
 	}
-	// It would import the clusters of all points.
+	// The GitOpsCluster of the fleet would import the clusters of all points.
 	if _, err := f.Hub.Kubectl(ctx, "delete", "gitopsclusters", "--all", "--namespace", fleet.ArgoCDNamespace); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func apply(ctx context.Context, to *fleet.ControlPlane, manifest string) error {
 	return err
 }
 
-// agentAccount has the rights on the hub that the add-on has. The proxy hands on tokens only, and the add-on has a certificate.
+// agentAccount has the add-on's rights on the hub. The proxy forwards only tokens, and the add-on has a certificate.
 const agentAccount = `
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: ` + towline.AddOn + `, namespace: ` + first + `}}
 ---
@@ -86,7 +87,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + towl
 subjects: [{kind: ServiceAccount, name: ` + towline.AddOn + `, namespace: ` + first + `}]
 `
 
-// otherNamespaces is what example/managed says, for all namespaces.
+// otherNamespaces is the content of example/managed, for all namespaces.
 const otherNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: ` + elsewhere + `}}
 ---

@@ -20,7 +20,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// delay is how long a write waits that is Delayed.
+// delay is the delay of a write with the fault Delayed.
 const delay = 5 * time.Second
 
 // A Proxy stands between Towline and the hub's API server.
@@ -33,13 +33,13 @@ type Proxy struct {
 	scripts *scripts
 	traffic *traffic
 
-	// behind is an API server that knows nothing of what has just been written, and serves what may be old; nil for none.
+	// behind is an API server that does not know the latest writes, for reads that may be outdated; nil for none.
 	behind *url.URL
 
-	// agent is set where Towline's agent comes this way.
+	// agent is set if Towline's agent uses the proxy.
 	agent bool
 
-	// replica is whose requests come this way, and ledger what is kept of them; nil for nothing.
+	// replica is the name of the replica that uses the proxy, and ledger records its writes; nil for no record.
 	replica string
 	ledger  *ledger
 
@@ -48,14 +48,14 @@ type Proxy struct {
 	away bool
 }
 
-// scripts are those of all points, by their ids.
+// scripts are the scripts of all points, by their ids.
 type scripts struct {
 	mu sync.Mutex
 	of map[string]*script
 }
 
-// NewProxy starts a proxy for the API server of a client configuration. It has a certificate of its own, and no identity: it hands
-// on the token that it is shown.
+// NewProxy starts a proxy for the API server of a client configuration. The proxy has its own certificate, and no
+// identity: it forwards the client's token.
 func NewProxy(upstream *rest.Config) (*Proxy, error) {
 	target, err := url.Parse(upstream.Host)
 	if err != nil {
@@ -79,7 +79,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 		address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, traffic: newTraffic(),
 		watches: &watches{}, open: map[net.Conn]bool{},
 	}
-	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
+	silent := log.New(io.Discard, "", 0) // the log would contain each cut connection
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			if p.behind != nil && mayBeOld(r.In) {
@@ -91,21 +91,21 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 		},
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
 		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: func(r *http.Response) error { return p.watches.meet(r) },
-		// An API server that cannot be reached answers nothing.
+		// If the API server is unreachable, the proxy answers nothing.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p.server = &http.Server{
 		Handler: p, ConnState: p.connection, ErrorLog: silent, ReadHeaderTimeout: time.Minute, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 2000},
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
 	}
-	go func() { _ = p.server.ServeTLS(listener, "", "") }() // it ends with Close
+	go func() { _ = p.server.ServeTLS(listener, "", "") }() // the server ends with Close
 	return p, nil
 }
 
-// Close ends it.
+// Close stops the proxy.
 func (p *Proxy) Close() { _ = p.server.Close() }
 
-// Kubeconfig makes a copy of a kubeconfig by which its user comes through the proxy.
+// Kubeconfig writes a copy of a kubeconfig, with the proxy in place of the server.
 func (p *Proxy) Kubeconfig(path, to string) error {
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *Proxy) Kubeconfig(path, to string) error {
 	return clientcmd.WriteToFile(*config, to)
 }
 
-// connection keeps which connections are open, and closes those that come while the API server is away.
+// connection records the open connections, and closes new connections while the API server is away.
 func (p *Proxy) connection(c net.Conn, state http.ConnState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,25 +125,26 @@ func (p *Proxy) connection(c net.Conn, state http.ConnState) {
 	case state == http.StateClosed || state == http.StateHijacked:
 		delete(p.open, c)
 	case state == http.StateNew && p.away:
-		_ = c.Close() // nobody hears of it
+		_ = c.Close() // the client gets no answer
 	case state == http.StateNew:
 		p.open[c] = true
 	}
 }
 
-// cutOff closes all connections, and lets none in until the API server is back.
+// cutOff closes all connections, and refuses new connections until the API server is back.
 func (p *Proxy) cutOff(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.away = away
 	if away {
 		for c := range p.open {
-			_ = c.Close() // nobody hears of it
+			_ = c.Close() // the client gets no answer
 		}
 	}
 }
 
-// follow has the proxy go by a script for a point, until forget. Its faults meet the writes of Towline's agent, or those of the others.
+// follow registers a script for a point, until forget. The faults apply either to the writes of Towline's agent, or to
+// the writes of all other processes.
 func (p *Proxy) follow(id string, faults map[int]Kind, agent bool) *script {
 	s := &script{faults: faults, agent: agent}
 	p.scripts.mu.Lock()
@@ -158,14 +159,14 @@ func (p *Proxy) forget(id string) {
 	delete(p.scripts.of, id)
 }
 
-// script is that of a point; nil for none.
+// script returns the script of a point, or nil without a script.
 func (p *Proxy) script(id string) *script {
 	p.scripts.mu.Lock()
 	defer p.scripts.mu.Unlock()
 	return p.scripts.of[id]
 }
 
-// ServeHTTP hands a request on, or does to it what its point's script says.
+// ServeHTTP forwards a request, or applies the fault of its point's script.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	if r.Method != http.MethodGet {
@@ -184,7 +185,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.ledger != nil && r.Method != http.MethodGet {
 		answer := &answer{ResponseWriter: w}
 		if told := p.ledger.arrives(p.replica, &seen, body); seen.lease() {
-			answer.before = told // who has learned that it leads may write in the next moment
+			answer.before = told // a process may write directly after it has learned that it leads
 		} else {
 			defer told(answer)
 		}
@@ -205,7 +206,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.meet(w, r, s, s.next(seen.site()))
 }
 
-// meet has a write meet a fault.
+// meet applies a fault to a write.
 func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kind) {
 	carriedOut := r.Clone(context.WithoutCancel(r.Context()))
 	carry := func() {
@@ -215,7 +216,7 @@ func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kin
 	}
 	if kind.kills() {
 		s.hold(carry)
-		<-r.Context().Done() // the process is gone
+		<-r.Context().Done() // the process has been killed
 		panic(http.ErrAbortHandler)
 	}
 	carry()
@@ -235,7 +236,7 @@ func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kin
 	}
 }
 
-// refuse answers as the API server does that will not, or cannot.
+// refuse answers as an API server that refuses the request, or cannot process it.
 func refuse(w http.ResponseWriter, kind Kind) {
 	if kind == Throttled {
 		w.Header().Set("Retry-After", "1")
@@ -250,17 +251,17 @@ func answerStatus(w http.ResponseWriter, code int, reason, message string) {
 		message, reason, code)
 }
 
-// mayBeOld tells whether the API server may answer with what it had some time ago: for lists whose version is 0, and watches.
-// Lists that come by a watch may not be old: the proxy refuses those, as an API server does that is older than they.
+// mayBeOld reports whether the API server may answer with an outdated state: lists with version 0, and watches. Lists
+// through a watch must be current. The proxy refuses such lists, like an API server of a version without them.
 func mayBeOld(r *http.Request) bool {
 	query := r.URL.Query()
 	return r.Method == http.MethodGet && (query.Get("watch") != "" || query.Get("resourceVersion") == "0")
 }
 
-// nobody takes an answer that nobody gets.
+// nobody discards an answer.
 type nobody struct{ header http.Header }
 
-// Header, Write and WriteHeader are those of http.ResponseWriter.
+// Header, Write and WriteHeader implement http.ResponseWriter.
 func (n *nobody) Header() http.Header         { return n.header }
 func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
 func (n *nobody) WriteHeader(int)             {}

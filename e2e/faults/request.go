@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// pointID is what names carry of a point.
+// pointID matches the id of a point in a name.
 var pointID = regexp.MustCompile(`pt[0-9a-f]{8}`)
 
-// A request is what the proxy reads of one.
+// A request is the proxy's analysis of an HTTP request.
 type request struct {
-	// verb and resource say what is done, the subresource behind a slash.
+	// verb and resource are the HTTP method and the resource, with the subresource after a slash.
 	verb, resource string
 
-	// point is the id of the point that the object belongs to; empty for none.
+	// point is the id of the object's point; empty for no point.
 	point string
 
-	// watches is set for a watch, and passing for what tells of what was done, keeps a process going, or is only tried.
+	// watches is set for a watch. passing is set for events, Leases and dry runs.
 	watches, passing bool
 
 	name string
 }
 
-// uncounted are resources whose writes tell of what was done, or keep a process going.
+// uncounted are resources whose writes only report past actions, or keep a process alive.
 var uncounted = map[string]bool{"events": true, "leases": true}
 
-// read reads a request, whose body is needed where it creates something.
+// read analyses a request. The body is necessary for a create.
 func read(r *http.Request, body []byte) request {
 	resource, name := resourceOf(r.URL.Path)
 	out := request{verb: r.Method, resource: resource, name: name, watches: r.URL.Query().Get("watch") != ""}
@@ -67,10 +67,10 @@ func resourceOf(path string) (resource, name string) {
 	return resource, name
 }
 
-// lease tells whether it writes the Lease by which Towline's replicas elect.
+// lease reports whether the request writes the Lease for the leader election of Towline's replicas.
 func (r *request) lease() bool {
 	return r.resource == "leases" && (r.name == leaseName || r.verb == http.MethodPost)
 }
 
-// site is where in Towline's way a write is made.
+// site returns the kind of a write: the verb and the resource.
 func (r *request) site() string { return r.verb + " " + r.resource }

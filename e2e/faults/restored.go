@@ -12,11 +12,12 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// orphaned is what Towline writes on a work whose Application the hub has lost.
+// orphaned is Towline's mark on a work whose Application the hub has lost.
 const orphaned = `{"metadata":{"annotations":{"` + apis.AnnotationOrphanedAt + `":"2026-01-02T03:04:05Z"}}}`
 
-// restored are flows of a hub that is restored from a backup. All points share one hub. So a point restores what is its own only, as
-// Velero does: each object with another UID, and without a status. Its agent is away meanwhile, and so its cluster hears nothing of it.
+// restored are flows of a hub that is restored from a backup. All points share a hub. Therefore a point restores only
+// its own objects, as Velero does: each object with a new UID, and without a status. The point's agent is away
+// meanwhile, so its cluster does not notice the loss.
 func restored() []Flow {
 	delivered := steps(imports(), starts(), create(onOwn), shows(own), remember(own), backsUp())
 	lost := steps(stops(), loses(applications), loses(works))
@@ -42,7 +43,7 @@ func restored() []Flow {
 	}
 }
 
-// backsUp keeps the point's Application and works as they are on the hub now.
+// backsUp records the present state of the point's Application and works on the hub.
 func backsUp() Step {
 	return func(ctx context.Context, a *actor) error {
 		for _, kind := range []schema.GroupVersionKind{applications, works} {
@@ -59,7 +60,7 @@ func backsUp() Step {
 	}
 }
 
-// loses takes all of a kind from the hub, whatever holds it there.
+// loses deletes all of the point's objects of a kind from the hub, in spite of finalizers.
 func loses(kind schema.GroupVersionKind) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		all, err := a.world.hub.of(ctx, kind, a.id)
@@ -78,7 +79,7 @@ func loses(kind schema.GroupVersionKind) Step {
 	})
 }
 
-// restores makes what the backup has of a kind anew, edited by merge patches.
+// restores creates the objects of a kind from the backup, edited by merge patches.
 func restores(kind schema.GroupVersionKind, edits ...string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		for i := range a.backup {
@@ -97,7 +98,7 @@ func restores(kind schema.GroupVersionKind, edits ...string) Step {
 	})
 }
 
-// anotherTime is an object as it is made again from a backup.
+// anotherTime returns an object as restored from a backup.
 func anotherTime(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := object(o.GroupVersionKind(), o.GetNamespace(), o.GetName())
 	out.SetLabels(o.GetLabels())
@@ -121,7 +122,7 @@ func applied() Step {
 	})
 }
 
-// decides says what becomes of a work whose Application is lost.
+// decides sets the decision about a work whose Application is lost.
 func decides(verb string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
 		all, err := a.world.hub.of(ctx, works, a.id)
@@ -137,7 +138,7 @@ func decides(verb string) Step {
 	})
 }
 
-// stayed waits until what was remembered of some kinds on a cluster is there, and fails where it is another.
+// stayed waits until the remembered objects of some kinds exist on a cluster, with the same UIDs.
 func stayed(cluster string, kinds ...schema.GroupVersionKind) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		p := a.plane(cluster)

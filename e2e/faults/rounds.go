@@ -11,23 +11,24 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// fewVanish is how many points of a round may have their Application go from the hub while Towline is down: when more than ten are
-// missing after a start, Towline keeps what they have for a person to decide.
+// fewVanish limits the points of a round whose Applications leave the hub while Towline is down. If more than ten are
+// missing after a start, Towline keeps their works until a person decides.
 const fewVanish = 8
 
-// fewClusters is how many points of a round may have a cluster of their own. The hub's registration controller accepts and removes some
-// twenty clusters a minute, and what falls behind falls further behind with each round.
+// fewClusters limits the points of a round with their own cluster. The hub's registration controller accepts and
+// removes some twenty clusters a minute, and a backlog grows with each round.
 const fewClusters = 12
 
-// A job is points that run at a time.
+// A job is a group of points that run in parallel.
 type job struct {
 	says   string
 	points []Point
 	run    func(ctx context.Context, points []Point, until time.Time, tell func(Result)) error
 }
 
-// Run runs points: those that meet a single write many at a time, those of a kill in rounds, those of each fault of watches for
-// themselves. Each result is told as it comes. Where the time ends before the points, some of each sort have been run.
+// Run runs points: points with a fault of a single write in parallel, points with a kill in rounds, and points of each
+// fault of watches separately. tell gets each result at once. If the time ends early, some points of each sort have
+// run.
 func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error {
 	tell = oneAtATime(tell)
 	left := len(points)
@@ -52,7 +53,7 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 	return ctx.Err()
 }
 
-// oneAtATime is a function that several may call at a time.
+// oneAtATime returns a function that allows parallel calls.
 func oneAtATime[T any](tell func(T)) func(T) {
 	var mu sync.Mutex
 	return func(of T) {
@@ -62,7 +63,7 @@ func oneAtATime[T any](tell func(T)) func(T) {
 	}
 }
 
-// share is when some points have had their part of the time that is left for all; zero for no end.
+// share returns the time at which some points have used their part of the remaining time. Zero: no limit.
 func share(until time.Time, points, all int) time.Time {
 	if until.IsZero() || all == 0 {
 		return until
@@ -70,7 +71,8 @@ func share(until time.Time, points, all int) time.Time {
 	return time.Now().Add(time.Until(until) * time.Duration(points) / time.Duration(all))
 }
 
-// jobs puts points together that can run at a time: rounds of kills, the faults of watches, and all that meet a single write.
+// jobs groups the points that can run in parallel: rounds of kills, the faults of watches, and all faults of a single
+// write.
 func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 	var single, kills, slow []Point
 	watches := map[[2]string][]Point{}
@@ -80,7 +82,7 @@ func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 			of := [2]string{string(p.Watch), p.Resource}
 			watches[of] = append(watches[of], p)
 		case p.kills() && g.flows[p.Flow].Agent:
-			single = append(single, p) // it has an agent of its own
+			single = append(single, p) // the point has its own agent
 		case p.kills() && g.flows[p.Flow].Slow:
 			slow = append(slow, p)
 		case p.kills():
@@ -92,7 +94,7 @@ func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 	if len(kills) > 0 {
 		sorts[0] = append(sorts[0], job{"with a kill", kills, g.killRounds})
 	}
-	for _, round := range g.rounds(slow) { // the kill of another would have each of them begin anew
+	for _, round := range g.rounds(slow) { // a kill for a different point would restart the wait of each slow point
 		sorts[0] = append(sorts[0], job{"with a kill, which take minutes", round, g.killRounds})
 	}
 	for _, kind := range WatchKinds {
@@ -108,14 +110,14 @@ func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 	return sorts
 }
 
-// watchRound runs points while the watches of their resource meet their fault.
+// watchRound runs points during the fault of their resource's watches.
 func (g *Gate) watchRound(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
 	g.Proxy.watches.set(points[0].Resource, points[0].Watch)
 	defer g.Proxy.watches.set("", "")
 	return g.all(ctx, points, until, tell)
 }
 
-// join puts a point into a round that has room for it.
+// join adds a point to a round with room for the point.
 func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
 	for i, round := range rounds {
 		if len(round) < g.Parallel && g.hasRoom(round, &p) {
@@ -126,7 +128,7 @@ func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
 	return append(rounds, []Point{p})
 }
 
-// hasRoom tells whether a round has few enough points of the flow's sort.
+// hasRoom reports whether a round has few enough points of the flow's sort.
 func (g *Gate) hasRoom(round []Point, p *Point) bool {
 	vanish, own := 0, 0
 	for i := range round {
@@ -142,10 +144,10 @@ func (g *Gate) hasRoom(round []Point, p *Point) bool {
 	return (!flow.Vanishes || vanish < fewVanish) && (!flow.Own || own < fewClusters)
 }
 
-// isOver tells whether a time has come; zero never does.
+// isOver reports whether a time has passed. Zero never passes.
 func isOver(until time.Time) bool { return !until.IsZero() && time.Now().After(until) }
 
-// all runs points, so many at a time, as long as there is time.
+// all runs points, Parallel points at once, as long as time remains.
 func (g *Gate) all(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.Parallel)
@@ -162,8 +164,8 @@ func (g *Gate) all(ctx context.Context, points []Point, until time.Time, tell fu
 	return group.Wait()
 }
 
-// killRounds runs points that want a kill, a round at a time. The next round begins right after a kill: while its points come to their
-// write, those of the last one come to their end. A round that has begun is run to its end.
+// killRounds runs points with a kill, a round at a time. The next round begins directly after a kill, so that the old
+// round's ends overlap with the new round's beginnings. A started round runs to its end.
 func (g *Gate) killRounds(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
 	rounds := g.rounds(points)
 	group, ctx := errgroup.WithContext(ctx)
@@ -193,7 +195,7 @@ func (g *Gate) killRounds(ctx context.Context, points []Point, until time.Time, 
 	return group.Wait()
 }
 
-// rounds puts points that want a kill into rounds.
+// rounds puts points with a kill into rounds.
 func (g *Gate) rounds(points []Point) (rounds [][]Point) {
 	for _, p := range points {
 		rounds = g.join(rounds, p)
@@ -206,8 +208,9 @@ func (g *Gate) kill(ctx context.Context, scripts []*script) error {
 	return kill(ctx, g.towline.Process, scripts)
 }
 
-// kill kills a process once when enough points wait for it, and starts it again. Points that have not come to their write by then go on
-// without a kill of their own. It returns without a kill when all points have ended.
+// kill kills a process once when enough points wait for the kill, and starts the process again. Points that have not
+// arrived at their write by then continue without their own kill. kill returns without a kill when all points have
+// ended.
 func kill(ctx context.Context, process *fleet.Process, scripts []*script) error {
 	var at gathering
 	return wait.PollUntilContextCancel(ctx, look/2, true, func(ctx context.Context) (bool, error) {
@@ -228,7 +231,8 @@ func kill(ctx context.Context, process *fleet.Process, scripts []*script) error 
 	})
 }
 
-// standing is how many scripts have a write that waits for the kill, and how many have not come to theirs.
+// standing returns the number of scripts with a write that waits for the kill, and the number of scripts still before
+// their write.
 func standing(scripts []*script) (held, others int) {
 	for _, s := range scripts {
 		switch s.standing() {
@@ -241,13 +245,14 @@ func standing(scripts []*script) (held, others int) {
 	return held, others
 }
 
-// gathering is how points come to their kill: when the first did, when the last one did, and how many have.
+// gathering records the arrival of points at their kill: the time of the first arrival, the time of the last arrival,
+// and the number of points.
 type gathering struct {
 	first, last time.Time
 	held        int
 }
 
-// over tells whether a kill has no more to wait for: all points that are under way hold, or no more come.
+// over reports whether a kill has waited enough: all running points hold, or no more points arrive.
 func (g *gathering) over(held, underWay int, now time.Time) bool {
 	if g.held == 0 {
 		g.first = now

@@ -5,37 +5,39 @@ import (
 	"sync"
 )
 
-// A script says what happens to the writes of a point, and keeps what was written.
+// A script holds the faults of a point's writes, and records the writes.
 type script struct {
 	mu sync.Mutex
 
-	// faults are what happens, by the number of the write; the first is 1.
+	// faults are the faults, by the number of the write; the first write is 1.
 	faults map[int]Kind
 
-	// agent is set where these are writes of Towline's agent, and not of its controllers.
+	// agent is set if the faults apply to Towline's agent, and not to its controllers.
 	agent bool
 
-	// writes are the sites of all writes so far, and met is how many of the faults have been met. beside are writes of the others.
+	// writes are the sites of all writes so far. met is the number of met faults. beside are the writes of processes
+	// without faults.
 	writes, beside []string
 	met            int
 
-	// at is how far it is with the kill of the process that it may want, and carry is what is still done before.
+	// at is the progress towards the kill of the process. carry runs directly before the kill.
 	at    stand
 	carry func()
 }
 
-// stand is how far a script is with a kill.
+// stand is a script's progress towards a kill.
 type stand int
 
 const (
-	// underWay has not come to its kill, holds waits for it, past has had it or came too late, and closed has ended.
+	// underWay is before the kill, holds waits for the kill, past is after the kill or arrived too late, and closed has
+	// ended.
 	underWay stand = iota
 	holds
 	past
 	closed
 )
 
-// next counts a write and says what happens to it; empty for nothing. A kill comes once.
+// next counts a write and returns its fault; empty for no fault. A kill happens once.
 func (s *script) next(site string) Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,23 +52,23 @@ func (s *script) next(site string) Kind {
 	return kind
 }
 
-// note counts a write of those that meet no fault.
+// note counts a write of a process without faults.
 func (s *script) note(site string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.beside = append(s.beside, site)
 }
 
-// hold notes that a write waits for the kill, and what becomes of it right before.
+// hold records that a write waits for the kill, and the action directly before the kill.
 func (s *script) hold(carry func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.at == underWay { // or else the process is being killed
+	if s.at == underWay { // otherwise the process is being killed
 		s.at, s.carry = holds, carry
 	}
 }
 
-// kill is called right before the process is killed, whether a write waits for that or not.
+// kill is called directly before the kill of the process, whether or not a write waits for the kill.
 func (s *script) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +80,7 @@ func (s *script) kill() {
 	}
 }
 
-// end notes that the point has ended.
+// end records the end of the point.
 func (s *script) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,21 +93,21 @@ func (s *script) standing() stand {
 	return s.at
 }
 
-// written are the sites of all writes so far.
+// written returns the sites of all writes so far, of the process with the faults.
 func (s *script) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.writes...)
 }
 
-// all are the sites of all writes so far, whoever has made them.
+// all returns the sites of all writes so far, of all processes.
 func (s *script) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Concat(s.writes, s.beside)
 }
 
-// hits is how many of the faults have been met.
+// hits returns the number of met faults.
 func (s *script) hits() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// State is all that is there of a point: what each object says, by its place and name, without what differs from one run to the next.
+// State is the content of all objects of a point, by place and name, without the parts that differ between runs.
 type State map[string]string
 
-// state reads what is there of a point now.
+// state reads the present state of a point.
 func (a *actor) state(ctx context.Context) (State, error) {
 	out := State{}
 	for _, p := range append([]*plane{a.world.hub}, a.world.planes()...) {
@@ -43,7 +43,7 @@ func (a *actor) state(ctx context.Context) (State, error) {
 	return out, nil
 }
 
-// planes are the clusters, by name.
+// planes returns the clusters, sorted by name.
 func (w *World) planes() []*plane {
 	var out []*plane
 	for _, name := range slices.Sorted(maps.Keys(w.clusters)) {
@@ -52,10 +52,11 @@ func (w *World) planes() []*plane {
 	return out
 }
 
-// othersStatus are the kinds whose status Open Cluster Management writes, for itself.
+// othersStatus are the kinds whose status is internal to Open Cluster Management.
 var othersStatus = map[schema.GroupVersionKind]bool{works: true, placements: true}
 
-// describe is an object as far as each run of a flow has it alike. What was remembered on a cluster is the same still, or another.
+// describe returns the content of an object without the parts that differ between runs. For a remembered object, the
+// content says whether the object is still the same.
 func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 	content := map[string]any{"kept": "not remembered"}
 	if uid, ok := a.remembered[place(p, o)]; ok {
@@ -81,13 +82,13 @@ func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 	return plain(anywhere(string(data), a.world.Fleet.Git.URL(fleet.AppsRepo)), a.id)
 }
 
-// anywhere is a text without the address of the fleet's repository: how a flow ends is kept for other fleets. In the work of a Secret the
-// address is encoded.
+// anywhere removes the address of the fleet's repository from a text, because other fleets use the recorded ends too.
+// The work of a Secret contains the address in base64.
 func anywhere(text, url string) string {
 	return strings.NewReplacer(url, "REPOSITORY", base64.StdEncoding.EncodeToString([]byte(url)), "REPOSITORY").Replace(text)
 }
 
-// answered tells whether its agent has said what became of a work as it is now.
+// answered reports whether the agent has answered the present generation of a work.
 func answered(w *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(w.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -98,7 +99,7 @@ func answered(w *unstructured.Unstructured) bool {
 	return false
 }
 
-// atRest tells whether no cluster has anything left to say, and nothing is on its way out.
+// atRest reports whether all works are answered, and no object is being deleted.
 func (s State) atRest() bool {
 	for _, said := range s {
 		if strings.Contains(said, `"answered": false`) || strings.Contains(said, `"going": true`) {
@@ -108,7 +109,7 @@ func (s State) atRest() bool {
 	return true
 }
 
-// sorted has conditions in the order of their types, and none where there are none.
+// sorted sorts the conditions by their types, and removes an empty list of conditions.
 func sorted(content map[string]any) map[string]any {
 	status, ok := content["status"].(map[string]any)
 	conditions, is := status["conditions"].([]any)
@@ -117,7 +118,7 @@ func sorted(content map[string]any) map[string]any {
 	}
 	status = maps.Clone(status)
 	content["status"] = status
-	if len(conditions) == 0 { // whether there has ever been one does not count
+	if len(conditions) == 0 { // an empty list equals a missing list
 		delete(status, "conditions")
 		return content
 	}
@@ -127,7 +128,7 @@ func sorted(content map[string]any) map[string]any {
 	return content
 }
 
-// differing are texts that differ from one run of a flow to the next.
+// differing are texts that differ between two runs of a flow.
 var differing = []struct {
 	is *regexp.Regexp
 	as string
@@ -138,15 +139,15 @@ var differing = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{12,64}\b`), "HASH"},
 	{regexp.MustCompile(`("resourceVersion\\*": *\\*"?|version=|version )\d+`), "${1}VERSION"},
 	{regexp.MustCompile(`\b1[78]\d{8}\b`), "SECOND"},
-	// The first write of a work after its cluster has applied it is one with force, and nothing is written for that alone: so a write
-	// more or less is seen here. What force comes to is seen on the cluster.
+	// The first write of a work after its apply switches to force, and Towline makes no write for the switch alone. An
+	// additional write is therefore visible in this field. The effect of force is visible on the cluster.
 	{regexp.MustCompile(`"(Force)?Apply"`), `"APPLY"`},
 	{regexp.MustCompile(`"force": (true|false)`), `"force": EITHER`},
-	// When an agent sees that what it has applied is of no work any more is its own matter.
+	// The time at which an agent notices an abandoned object is internal to the agent.
 	{regexp.MustCompile(`,\s*"evictionStartTime": "[^"]*"`), ""},
 }
 
-// plain is a text without what differs from one run to the next.
+// plain removes the parts of a text that differ between runs.
 func plain(text, id string) string {
 	text = strings.ReplaceAll(text, id, "POINT")
 	text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(id)), "POINT") // in the work of a Secret
@@ -156,7 +157,7 @@ func plain(text, id string) string {
 	return text
 }
 
-// diff tells in what another state differs from this one; empty where they are the same.
+// diff describes how a second state differs from s. The result is empty for equal states.
 func (s State) diff(other State) string {
 	var b strings.Builder
 	all := maps.Clone(s)
@@ -176,7 +177,7 @@ func (s State) diff(other State) string {
 	return b.String()
 }
 
-// lines are those of two texts that only one has.
+// lines returns the lines that only one of two texts contains.
 func lines(want, got string) string {
 	var b strings.Builder
 	wanted, found := strings.Split(want, "\n"), strings.Split(got, "\n")

@@ -9,13 +9,14 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// account is the ManagedServiceAccount whose tokens the GitOpsClusters of points ask for.
+// account is the ManagedServiceAccount for the tokens of the points' GitOpsClusters.
 const account = "argocd-manager"
 
-// address is where an Argo CD that pushes would find the point's cluster: without one, no token is put into a Secret.
+// address is the address of the point's cluster for an Argo CD that pushes. Without an address, Towline puts no token
+// into a Secret.
 const address = `{"spec":{"managedClusterClientConfigs":[{"url":"https://POINT.example.com:6443"}]}}`
 
-// What is said of the token, and of the GitOpsCluster that asks for it.
+// Patches of the token and of its GitOpsCluster.
 const (
 	asksForToken = `{"spec":{"managedServiceAccountRef":"` + account + `"}}`
 	asksForNone  = `{"spec":{"managedServiceAccountRef":null}}`
@@ -23,8 +24,8 @@ const (
 	secondToken  = `{"stringData":{"token":"second"}}`
 )
 
-// tokens are flows of the token of a ManagedServiceAccount, which a GitOpsCluster puts into the Secret of its cluster. The Secret with the
-// token is made by the test: Open Cluster Management's add-on would bring it.
+// tokens are flows with the token of a ManagedServiceAccount. A GitOpsCluster copies the token into the Secret of its
+// cluster. The test creates the Secret with the token, in the role of Open Cluster Management's add-on.
 func tokens() []Flow {
 	const token = "POINT/" + account
 	reachable := steps(imports(), edits(managedClusters, "POINT", address))
@@ -46,7 +47,7 @@ func tokens() []Flow {
 	}
 }
 
-// configured waits until the Secret of the point's cluster has a token, or has none for an empty one.
+// configured waits until the Secret of the point's cluster has the token. Empty: no token.
 func configured(token string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		o, err := a.world.hub.look(ctx, secrets, a.id, a.text("POINT-cluster-secret"))
@@ -67,7 +68,7 @@ func configured(token string) Step {
 	})
 }
 
-// imported waits until the GitOpsCluster says for a reason that its clusters are imported, or are not.
+// imported waits until the condition ClustersImported of the GitOpsCluster has the reason.
 func imported(reason string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
 		g, err := a.world.hub.find(ctx, gitOpsClusters, fleet.ArgoCDNamespace, a.id)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// traffic counts the requests that come through a proxy: those that were made, and the watches that are open, both by what they do.
+// traffic counts the requests through a proxy: finished requests by verb and resource, and open watches by resource.
 type traffic struct {
 	mu   sync.Mutex
 	made map[string]int
@@ -14,7 +14,7 @@ type traffic struct {
 
 func newTraffic() *traffic { return &traffic{made: map[string]int{}, open: map[string]int{}} }
 
-// begins notes a request, and returns what is to be told of its end.
+// begins records a request, and returns a function for the end of the request.
 func (t *traffic) begins(r *request) (ends func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *traffic) begins(r *request) (ends func()) {
 	}
 }
 
-// now is what was counted so far.
+// now returns the counts so far.
 func (t *traffic) now() (made, open map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// lag is by how much each event of a watch that Lags is late, and pace how often one of the others meets its fault.
+	// lag is the delay of each event with the fault Lags. pace is the interval between two occurrences of the other
+	// faults.
 	lag  = 1500 * time.Millisecond
 	pace = 4 * time.Second
 )
 
-// expired is the event by which the API server ends a watch whose version is too old.
+// expired is the API server's event at the end of a watch with an outdated version.
 const expired = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",` +
 	`"message":"too old resource version","reason":"Expired","code":410}}` + "\n"
 
-// watches has watches meet their fault: one kind for one resource at a time.
+// watches applies a fault to the watches of a resource, one kind and one resource at a time.
 type watches struct {
 	mu       sync.Mutex
 	resource string
 	kind     WatchKind
 
-	// changed is closed when another fault is set, and met counts how often streams met one.
+	// changed is closed at a change of the fault. met counts the streams' faults.
 	changed chan struct{}
 	met     int
 }
 
-// set has the watches of a resource meet a fault from now on; an empty kind is none.
+// set sets the fault for the watches of a resource. An empty kind is no fault.
 func (ws *watches) set(resource string, kind WatchKind) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -43,7 +44,7 @@ func (ws *watches) set(resource string, kind WatchKind) {
 	ws.resource, ws.kind = resource, kind
 }
 
-// of is the fault of a resource's watches now.
+// of returns the present fault of a resource's watches.
 func (ws *watches) of(resource string) (WatchKind, <-chan struct{}) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -62,14 +63,14 @@ func (ws *watches) note() {
 	ws.met++
 }
 
-// count is how often streams have met a fault.
+// count returns the number of faults in all streams.
 func (ws *watches) count() int {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	return ws.met
 }
 
-// meet puts itself between the API server and whoever watches.
+// meet puts the fault between the API server and the watching client.
 func (ws *watches) meet(r *http.Response) error {
 	seen := read(r.Request, nil)
 	if !seen.watches || r.StatusCode != http.StatusOK {
@@ -85,21 +86,21 @@ func (ws *watches) meet(r *http.Response) error {
 	return nil
 }
 
-// stream is a watch's answer that closes its source with it.
+// stream is the answer of a watch. Close also closes the source.
 type stream struct {
 	*io.PipeReader
 	source io.Closer
 }
 
-// Close ends both.
+// Close closes the pipe and the source.
 func (s *stream) Close() error {
-	_ = s.source.Close() // it is read no more
+	_ = s.source.Close() // the source has no reader any more
 	return s.PipeReader.Close()
 }
 
-// inLines has a watch's events come as JSON, one in a line. Clients that want metadata only ask for protobuf first, whose events do not
-// end where a line ends: pass would hand the last one on when the next has come, and of a list that comes by a watch the last one is what
-// its reader waits for.
+// inLines makes the API server send a watch's events as JSON, one event on a line. Clients of metadata prefer protobuf,
+// and protobuf events do not end with a line. pass would then hold back the last event until the next event, but for a
+// list through a watch, the client waits for the last event.
 func inLines(r *http.Request) {
 	if r.URL.Query().Get("watch") == "" {
 		return
@@ -108,13 +109,13 @@ func inLines(r *http.Request) {
 	r.Header.Set("Accept", strings.Join(slices.DeleteFunc(types, func(t string) bool { return strings.Contains(t, "protobuf") }), ","))
 }
 
-// event is one line of a watch.
+// event is a line of a watch.
 type event struct {
 	at   time.Time
 	line []byte
 }
 
-// pass hands on a watch's events in their order, as its fault says.
+// pass forwards a watch's events in order, with the fault of the watch.
 func (ws *watches) pass(from io.Reader, to *io.PipeWriter, resource string) {
 	events := make(chan event, 1<<16)
 	go func() {
@@ -160,7 +161,7 @@ func (ws *watches) pass(from io.Reader, to *io.PipeWriter, resource string) {
 	}
 }
 
-// strike does once what a fault does, and tells whether the stream goes on.
+// strike applies a fault once, and reports whether the stream continues.
 func (ws *watches) strike(to io.Writer, kind WatchKind) bool {
 	switch kind {
 	case Stops:
@@ -172,7 +173,7 @@ func (ws *watches) strike(to io.Writer, kind WatchKind) bool {
 	return false
 }
 
-// pause waits so long, or until it is told to stop.
+// pause waits for d, or until stop is closed.
 func pause(d time.Duration, stop <-chan struct{}) {
 	select {
 	case <-time.After(d):

@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// What is looked at.
+// Kinds of the observed objects.
 var (
 	applications = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 	sets         = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "ApplicationSet"}
@@ -31,10 +31,10 @@ var (
 	workloads    = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
-// byPoint is an index by the point that an object's name carries.
+// byPoint is an index by the point in an object's name.
 const byPoint = "point"
 
-// A plane is the hub or a cluster. All of a point is read from a cache: many points look all the time.
+// A plane is the hub or a cluster. All objects of a point are read from a cache, because many points read all the time.
 type plane struct {
 	name    string
 	kinds   []schema.GroupVersionKind
@@ -42,7 +42,8 @@ type plane struct {
 	client.Client
 }
 
-// A World is a fleet with what the points read, and the Argo CD that is played on its clusters, but for those whose own runs.
+// A World is a fleet with caches for the points, and with a played Argo CD on each cluster whose real Argo CD is
+// stopped.
 type World struct {
 	Fleet    *fleet.Fleet
 	hub      *plane
@@ -50,12 +51,12 @@ type World struct {
 	clusters map[string]*plane
 	argo     map[string]*Argo
 
-	// news is how often something of a point was heard of.
+	// news counts the events of each point's objects.
 	news *news
 }
 
-// NewWorld reads a fleet until ctx ends. Its clusters' own Argo CD is stopped, and Argo takes its place, but for those clusters that are
-// to keep it.
+// NewWorld reads a fleet until ctx ends. On each cluster, Argo replaces the real Argo CD, except for the clusters in
+// keep.
 func NewWorld(ctx context.Context, f *fleet.Fleet, keep ...string) (*World, error) {
 	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}, news: &news{count: map[string]int{}}}
 	var err error
@@ -111,7 +112,7 @@ func newPlane(ctx context.Context, of *fleet.ControlPlane, kinds ...schema.Group
 	return p, nil
 }
 
-// start runs the plane's caches and controllers until ctx ends, and waits for the former. All changes are counted.
+// start runs the plane's caches and controllers until ctx ends, and waits for the caches. All changes are counted.
 func (p *plane) start(ctx context.Context, all *news) error {
 	failed := make(chan error, 1)
 	go func() { failed <- p.manager.Start(ctx) }()
@@ -152,7 +153,7 @@ func object(kind schema.GroupVersionKind, namespace, name string) *unstructured.
 	return o
 }
 
-// of are the objects of a kind that belong to a point.
+// of returns the objects of a kind that belong to a point.
 func (p *plane) of(ctx context.Context, kind schema.GroupVersionKind, id string) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
@@ -160,7 +161,7 @@ func (p *plane) of(ctx context.Context, kind schema.GroupVersionKind, id string)
 	return list.Items, err
 }
 
-// find is one object; nil where there is none.
+// find returns an object, or nil if the object does not exist.
 func (p *plane) find(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := object(kind, namespace, name)
 	err := p.Get(ctx, client.ObjectKeyFromObject(o), o)
@@ -170,12 +171,12 @@ func (p *plane) find(ctx context.Context, kind schema.GroupVersionKind, namespac
 	return o, err
 }
 
-// patch is a merge patch of an object.
+// patch applies a merge patch to an object.
 func (p *plane) patch(ctx context.Context, o *unstructured.Unstructured, patch string) error {
 	return p.Patch(ctx, object(o.GroupVersionKind(), o.GetNamespace(), o.GetName()), client.RawPatch("application/merge-patch+json", []byte(patch)))
 }
 
-// Clear takes away what an earlier run has left on the fleet.
+// Clear removes the objects of an earlier run from the fleet.
 func (w *World) Clear(ctx context.Context) error {
 	for _, p := range append(w.planes(), w.hub) {
 		for _, kind := range p.kinds {
@@ -196,7 +197,8 @@ func (w *World) Clear(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes all objects of a point, whatever holds them: forced, those that agents take away, too.
+// remove deletes all objects of a point in spite of finalizers, and returns the number of objects before the deletion.
+// With forced, remove also deletes the objects that agents normally delete.
 func (p *plane) remove(ctx context.Context, id string, forced bool) (left int, err error) {
 	for _, kind := range p.kinds {
 		objects, err := p.of(ctx, kind, id)
@@ -217,7 +219,7 @@ func (p *plane) remove(ctx context.Context, id string, forced bool) (left int, e
 	return left, nil
 }
 
-// drop deletes an object without what its finalizers stand for, but for the works of clusters that all points share.
+// drop deletes an object without the actions of its finalizers. Works of shared clusters keep their finalizers.
 func (p *plane) drop(ctx context.Context, o *unstructured.Unstructured) error {
 	if len(o.GetFinalizers()) > 0 && (o.GroupVersionKind() != works || pointID.MatchString(o.GetNamespace())) {
 		if err := client.IgnoreNotFound(p.patch(ctx, o, noFinalizers)); err != nil {
@@ -230,8 +232,8 @@ func (p *plane) drop(ctx context.Context, o *unstructured.Unstructured) error {
 	return client.IgnoreNotFound(p.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// removes tells whether an object is taken away with its point. The agents of clusters that all points share take away what they have
-// made themselves.
+// removes reports whether remove deletes an object without forced. The agents of shared clusters delete their own
+// records themselves.
 func removes(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind() != appliedWorks || pointID.MatchString(text(o, "spec", "agentID"))
 }
