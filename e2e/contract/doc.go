@@ -1,4 +1,4 @@
-// Package contract holds what Towline decides and writes against the functions and types of Argo CD 3, side by side in one
-// program, with random input. The tests of ../programs/argocd and ../programs/argocd3 hold fixed cases against both versions
-// of Argo CD; they do without Towline's code, which needs newer libraries than the older Argo CD has.
+// Package contract compares Towline's decisions and objects with the functions and types of Argo CD 3 in one program,
+// with random input. The tests of ../programs/argocd and ../programs/argocd3 compare fixed cases with both versions of
+// Argo CD. They do not use Towline's code, because Towline needs newer libraries than the older Argo CD.
 package contract

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// FuzzProjects: an AppProject permits by Towline's functions what it permits by Argo CD's.
+// FuzzProjects: an AppProject permits the same by Towline's functions and by Argo CD's functions.
 func FuzzProjects(f *testing.F) {
 	f.Add("https://git.example.com/*", "!https://git.example.com/a", "https://git.example.com/A.git", "c1", "team-a")
 	f.Add("git@x:y/**", "*", "ssh://git@x/y/z", "https://c1", "/^team-[ab]$/")
@@ -27,7 +27,7 @@ func FuzzProjects(f *testing.F) {
 	f.Add("{a,b}", "!*", "https://git.example.com/%zz", "*", "!team")
 	f.Fuzz(func(t *testing.T, pattern, other, repo, name, namespace string) {
 		if max(len(pattern), len(other), len(name)) > 512 {
-			return // Argo CD may take for ever to read it, and Towline permits nothing by it
+			return // Argo CD may need endless time for the pattern, and Towline permits nothing by the pattern
 		}
 		const server = "https://c1"
 		project := v1alpha1.AppProject{Spec: v1alpha1.AppProjectSpec{
@@ -55,10 +55,11 @@ func FuzzProjects(f *testing.F) {
 	})
 }
 
-// slow are regular expressions that Argo CD may take for ever for.
+// slow matches regular expressions that may need endless time in Argo CD.
 var slow = regexp.MustCompile(`/.*[+*{].*/`)
 
-// compare holds our answer against Argo CD's, where that has one: some patterns make it panic, and then it deploys nothing.
+// compare compares Towline's answer with Argo CD's answer. Some patterns make Argo CD panic. Argo CD then deploys
+// nothing, and compare does not check the case.
 func compare(t *testing.T, what string, ours bool, theirs func() bool) {
 	t.Helper()
 	defer func() { _ = recover() }()
@@ -67,8 +68,8 @@ func compare(t *testing.T, what string, ours bool, theirs func() bool) {
 	}
 }
 
-// FuzzApplications: an Application of Argo CD's own type comes through Towline's with nothing lost, means the same to both, and is on its
-// cluster what it was but for where it goes.
+// FuzzApplications: an Application of Argo CD's type keeps all its fields in Towline's type, and has the same meaning.
+// On the cluster, only the destination differs.
 func FuzzApplications(f *testing.F) {
 	for _, seed := range []string{
 		`{"metadata":{"name":"a","namespace":"argocd","finalizers":["resources-finalizer.argocd.argoproj.io"]},"spec":{"project":"p",` +
@@ -90,7 +91,7 @@ func FuzzApplications(f *testing.F) {
 		theirs.Status = v1alpha1.ApplicationStatus{}
 		text, err := json.Marshal(&theirs)
 		if err != nil || json.Unmarshal(text, &theirs) != nil {
-			return // no JSON that an API server would have stored
+			return // an API server would not have stored the input
 		}
 		ours := &argocd.Application{}
 		if err := json.Unmarshal(text, ours); err != nil {
@@ -117,7 +118,7 @@ func same(t *testing.T, a, b any) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// normalize brings a spec into the form in which Argo CD keeps the spec (2.14, NormalizeApplicationSpec), by the types' own IsZero.
+// normalize normalizes a spec as Argo CD does (2.14, NormalizeApplicationSpec), by the types' own IsZero.
 func normalize(spec *v1alpha1.ApplicationSpec) {
 	spec.Project = spec.GetProject()
 	if spec.SyncPolicy.IsZero() {
@@ -143,7 +144,7 @@ func normalize(spec *v1alpha1.ApplicationSpec) {
 	}
 }
 
-// there holds what a cluster gets against what the hub has.
+// there compares the Application in the work with the Application on the hub.
 func there(t *testing.T, theirs *v1alpha1.Application, ours *argocd.Application) {
 	t.Helper()
 	metav1.SetMetaDataAnnotation(&ours.ObjectMeta, apis.AnnotationCluster, "c1")

@@ -19,7 +19,7 @@ import (
 
 const root = "../../.."
 
-// manifestWork is the part of a golden file that the tests look at.
+// manifestWork is the tested part of a golden file.
 type manifestWork struct {
 	Spec struct {
 		Workload struct {
@@ -49,7 +49,7 @@ func golden(t *testing.T, name string) manifestWork {
 	return w
 }
 
-// application decodes the payload of a golden work with Argo CD's type, which must know every field of it.
+// application decodes the payload of a golden work into Argo CD's type, and fails on an unknown field.
 func application(t *testing.T, name string) *v1alpha1.Application {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(golden(t, name).Spec.Workload.Manifests[0]))
@@ -80,7 +80,7 @@ func TestArgoCDReadsThePayload(t *testing.T) {
 	}
 }
 
-// source is the text of a Go file of the root module.
+// source returns the text of a Go file of the root module.
 func source(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, path))
@@ -90,7 +90,7 @@ func source(t *testing.T, path string) string {
 	return string(data)
 }
 
-// constants are the string constants of a Go file, by name.
+// constants returns the string constants of a Go file, by name.
 func constants(t *testing.T, path string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -122,7 +122,7 @@ func TestKeysAreArgoCDs(t *testing.T) {
 	}
 }
 
-// list is a list of strings in a Go file.
+// list returns a list of strings in a Go file.
 func list(t *testing.T, path, name string) []string {
 	t.Helper()
 	m := regexp.MustCompile(name + ` = \[\]string\{([^}]*)\}`).FindStringSubmatch(source(t, path))
@@ -176,13 +176,14 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestConditionsOfTowline: Argo CD takes a type for an error or a warning by how it ends, and shows only these.
+// TestConditionsOfTowline: Argo CD recognizes an error or a warning by the suffix of its type, and shows only errors
+// and warnings.
 func TestConditionsOfTowline(t *testing.T) {
 	found := constants(t, "pkg/apis/conditions.go")
 	if len(found) < 3 {
 		t.Fatalf("found only %v", found)
 	}
-	delete(found, "ConditionAdditionalStatusReport") // an older controller's, which is taken off
+	delete(found, "ConditionAdditionalStatusReport") // a condition of an older controller; Towline removes the condition
 	for name, value := range found {
 		c := v1alpha1.ApplicationCondition{Type: value}
 		if !c.IsError() && !strings.HasSuffix(value, "Warning") {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestCopiesOfCredentials holds Argo CD's own lookup against the table of the credentials that Towline sends.
+// TestCopiesOfCredentials compares Argo CD's own lookup with the table of the credentials that Towline sends.
 func TestCopiesOfCredentials(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/dependency/testdata/credentials.yaml"))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestCopiesOfCredentials(t *testing.T) {
 	}
 }
 
-// clusterWith is the Argo CD of a cluster with a credential for an address.
+// clusterWith returns the database of a cluster's Argo CD with a credential for an address.
 func clusterWith(t *testing.T, kind, url string) db.ArgoDB {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// marks are the keys that Towline keeps on the hub.
+// marks returns the keys of marks. Towline keeps marks on the hub.
 func marks(t *testing.T) []string {
 	t.Helper()
 	list := regexp.MustCompile(`(?s)var marks = \[\]string\{(.*?)\}`).FindStringSubmatch(source(t, "pkg/apis/argocd/marks.go"))
@@ -35,8 +35,8 @@ func marks(t *testing.T) []string {
 	return out
 }
 
-// TestMarksAreArgoCDs: whatever Argo CD puts on an object that it deploys stays on the hub, and so does what its other
-// controllers remember on an Application.
+// TestMarksAreArgoCDs: all marks that Argo CD sets on a deployed object stay on the hub. The marks of Argo CD's other
+// controllers on an Application stay too.
 func TestMarksAreArgoCDs(t *testing.T) {
 	ours := marks(t)
 	for _, method := range methods {
@@ -63,7 +63,8 @@ func TestMarksAreArgoCDs(t *testing.T) {
 	}
 }
 
-// TestNothingThatTravelsIsTracked: an Argo CD takes nothing that a work carries for part of an Application of its own.
+// TestNothingThatTravelsIsTracked: Argo CD on a cluster does not treat an object of a work as part of its own
+// Applications.
 func TestNothingThatTravelsIsTracked(t *testing.T) {
 	tracking := argo.NewResourceTracking()
 	for _, file := range goldens(t) {
@@ -86,7 +87,7 @@ func TestNothingThatTravelsIsTracked(t *testing.T) {
 	}
 }
 
-// goldens are the works that Towline makes.
+// goldens returns the files of the golden works.
 func goldens(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -100,7 +101,7 @@ func goldens(t *testing.T) []string {
 	return files
 }
 
-// carriedIn is what a work carries.
+// carriedIn returns the objects of a work.
 func carriedIn(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -122,7 +123,7 @@ func carriedIn(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// TestTheLabelIsWhereTowlineReadsIt: in the settings of Argo CD.
+// TestTheLabelIsWhereTowlineReadsIt: the tracking label is in the settings of Argo CD.
 func TestTheLabelIsWhereTowlineReadsIt(t *testing.T) {
 	ours := constants(t, "controllers/internal/tracking/tracking.go")
 	partOf := map[string]string{"app.kubernetes.io/part-of": "argocd"}

@@ -5,15 +5,15 @@ import (
 	"github.com/argoproj/argo-cd/v2/util/argo"
 )
 
-// What follows is Argo CD's of this version. The other tests are those of the next version too: `make generate` takes
-// them there.
+// This file holds the parts for Argo CD 2.14. The tests in all further files also apply to Argo CD 3: `make generate`
+// copies them to argocd3.
 
-// methods are the ways in which an Argo CD of a cluster may track what it deployed: empty for its default.
+// methods are the tracking methods of a cluster's Argo CD; empty for the default.
 var methods = []v1alpha1.TrackingMethod{"", argo.TrackingMethodLabel, argo.TrackingMethodAnnotation, trackingMethodBoth}
 
 const trackingMethodBoth = argo.TrackingMethodAnnotationAndLabel
 
-// moreKeys are keys that another version does not have, by our names for them.
+// moreKeys are keys of only some versions, by Towline's names.
 var moreKeys = map[string]string{}
 
 func destinationPermitted(p v1alpha1.AppProject, to v1alpha1.ApplicationDestination) (bool, error) {

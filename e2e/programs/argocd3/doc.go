@@ -1,3 +1,3 @@
-// Package argocd pins the Argo CD 3 that the fleet runs, and holds Towline to it as e2e/programs/argocd does to Argo CD
-// 2.14. The tests are the same, but for version_test.go.
+// Package argocd pins the fleet's version of Argo CD 3, and checks Towline as e2e/programs/argocd does for Argo CD
+// 2.14. The tests are the same, except for version_test.go.
 package argocd

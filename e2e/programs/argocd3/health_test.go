@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// regional is what Argo CD reads out of deploy/argocd-health: how it finds the health of an object, and which changes it ignores.
+// regional returns Argo CD's settings from deploy/argocd-health: the health checks of objects, and the ignored changes.
 func regional(t *testing.T) (overrides, ignored map[string]v1alpha1.ResourceOverride) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "deploy/argocd-health/argocd-cm.yaml"))
@@ -41,7 +41,7 @@ func regional(t *testing.T) (overrides, ignored map[string]v1alpha1.ResourceOver
 	return overrides, ignored
 }
 
-// state is a report as Towline writes it, a golden file of pkg/report.
+// state returns a report of Towline, from a golden file of pkg/report.
 func state(t *testing.T, title string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "pkg/report/testdata/state-"+title+".golden.yaml"))
@@ -60,7 +60,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// narrow is the report as a hub keeps it whose CRD another product brought.
+// narrow returns the report with only the fields in the CRD of other products.
 func narrow(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o = o.DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "status")
@@ -70,7 +70,7 @@ func narrow(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return o
 }
 
-// found is the health that Argo CD finds.
+// found returns the health from Argo CD.
 func found(t *testing.T, overrides map[string]v1alpha1.ResourceOverride, o *unstructured.Unstructured) health.HealthStatus {
 	t.Helper()
 	got, err := health.GetResourceHealth(o, lua.ResourceHealthOverrides(overrides))
@@ -111,7 +111,7 @@ func TestHealthOfAReport(t *testing.T) {
 	}
 }
 
-// TestHealthOfAReportInGit: one that nobody has filled yet does not count as healthy.
+// TestHealthOfAReportInGit: a report without content from Towline is not healthy.
 func TestHealthOfAReportInGit(t *testing.T) {
 	overrides, _ := regional(t)
 	got := found(t, overrides, object(t, "{apiVersion: apps.open-cluster-management.io/v1alpha1, kind: MulticlusterApplicationSetReport, metadata: {name: a}}"))
@@ -120,7 +120,7 @@ func TestHealthOfAReportInGit(t *testing.T) {
 	}
 }
 
-// TestHealthOfAnApplicationSet: whether its controller has made the Applications.
+// TestHealthOfAnApplicationSet: the health tells whether the ApplicationSet controller has created the Applications.
 func TestHealthOfAnApplicationSet(t *testing.T) {
 	overrides, _ := regional(t)
 	for title, tc := range map[string]struct {
@@ -144,7 +144,8 @@ func TestHealthOfAnApplicationSet(t *testing.T) {
 	}
 }
 
-// TestHealthOfAChild: an app of apps is as healthy as its children, and a child whose source cannot be read is not healthy.
+// TestHealthOfAChild: an app of apps is as healthy as its children, and a child with an unreadable source is not
+// healthy.
 func TestHealthOfAChild(t *testing.T) {
 	overrides, _ := regional(t)
 	for title, tc := range map[string]struct {
@@ -184,7 +185,8 @@ func TestHealthOfAChild(t *testing.T) {
 	}
 }
 
-// TestReportChangesThatAreIgnored: Argo CD looks again for the counts, and not for each row.
+// TestReportChangesThatAreIgnored: Argo CD compares again after a change of the counts, and not after a change of a
+// row.
 func TestReportChangesThatAreIgnored(t *testing.T) {
 	_, ignored := regional(t)
 	got := ignored["apps.open-cluster-management.io/MulticlusterApplicationSetReport"].IgnoreDifferences.JSONPointers

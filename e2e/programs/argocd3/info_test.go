@@ -15,15 +15,15 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// clusters has every cluster that is asked for.
+// clusters contains every requested cluster.
 type clusters struct{ db.ArgoDB }
 
 func (clusters) GetCluster(_ context.Context, server string) (*v1alpha1.Cluster, error) {
 	return &v1alpha1.Cluster{Server: server}, nil
 }
 
-// TestTheInfoIsArgoCDs compares the labels of argocd_app_info, and their values, with what Argo CD's own code says of the same
-// Applications.
+// TestTheInfoIsArgoCDs compares the labels of argocd_app_info and their values with the results of Argo CD's own code
+// for the same Applications.
 func TestTheInfoIsArgoCDs(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/appinfo/testdata/info.golden.json"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestProjectsPermitWhatTheTableSays holds Argo CD's own functions against the table that ours are held against.
+// TestProjectsPermitWhatTheTableSays compares Argo CD's own functions with the table for Towline's functions.
 func TestProjectsPermitWhatTheTableSays(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/authorization/testdata/projects.yaml"))
 	if err != nil {
@@ -67,7 +67,8 @@ func TestProjectsPermitWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// TestRequestsNameTheRepositoriesOfArgoCD: what Argo CD would deploy from is among the addresses that ours are held to.
+// TestRequestsNameTheRepositoriesOfArgoCD: the addresses that Towline checks include all repositories that Argo CD
+// would deploy from.
 func TestRequestsNameTheRepositoriesOfArgoCD(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/authorization/testdata/requests.yaml"))
 	if err != nil {
@@ -102,7 +103,7 @@ func TestRequestsNameTheRepositoriesOfArgoCD(t *testing.T) {
 }
 
 // TestRepositoriesHaveOneKey: package authorization finds each address in a spec or an operation by the end of its key,
-// and passes over the one field whose content is free.
+// and skips the only field with free content.
 func TestRepositoriesHaveOneKey(t *testing.T) {
 	addresses, free := 0, 0
 	walk(t, "spec", reflect.TypeFor[v1alpha1.ApplicationSpec](), nil, func(path string, of reflect.Type) {
@@ -130,7 +131,7 @@ func TestRepositoriesHaveOneKey(t *testing.T) {
 	}
 }
 
-// walk visits the fields of a type by their names in JSON, each type once on a way.
+// walk visits the fields of a type by their names in JSON, each type once on a path.
 func walk(t *testing.T, path string, of reflect.Type, above []reflect.Type, visit func(string, reflect.Type)) {
 	t.Helper()
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {

@@ -22,8 +22,8 @@ func TestCodesOfASyncAreArgoCDs(t *testing.T) {
 	})
 }
 
-// TestArgoCDReadsTheDetail decodes the parts of a status that an agent's report brings to the hub with Argo CD's own
-// types, which must know every field.
+// TestArgoCDReadsTheDetail decodes the parts of a status from an agent's report with Argo CD's own types, and fails on
+// an unknown field.
 func TestArgoCDReadsTheDetail(t *testing.T) {
 	const status = `{"resources":[{"group":"apps","version":"v1","kind":"Deployment","namespace":"a","name":"b","status":"Synced",
 		"health":{"status":"Healthy","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"},"hook":true,"requiresPruning":true,"syncWave":-1}],

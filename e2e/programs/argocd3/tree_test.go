@@ -19,7 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// entry is pkg/tree/testdata/entry.golden.json: what Towline writes into Argo CD's cache.
+// entry is the content of pkg/tree/testdata/entry.golden.json: Towline's data for Argo CD's cache.
 type entry struct {
 	Key, Value, CompressedKey string
 	Compressed                []byte
@@ -53,7 +53,7 @@ func appState(client *redis.Client, compression cacheutil.RedisCompressionType) 
 	return appstate.NewCache(cacheutil.NewCache(cacheutil.NewRedisCache(client, time.Hour, compression)), time.Hour)
 }
 
-// TestArgoCDReadsTheTree reads what Towline writes through the cache package of argocd-server.
+// TestArgoCDReadsTheTree reads Towline's entries through the cache package of argocd-server.
 func TestArgoCDReadsTheTree(t *testing.T) {
 	_, client := written(t)
 	home := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "guestbook"}}
@@ -87,7 +87,8 @@ func TestArgoCDReadsTheTree(t *testing.T) {
 	}
 }
 
-// TestArgoCDFindsLiveNodes: where argocd-server reaches the cluster, it goes by each resource, and shows the logs of each Pod.
+// TestArgoCDFindsLiveNodes: with access to the cluster, argocd-server lists each resource, and shows the logs of each
+// Pod.
 func TestArgoCDFindsLiveNodes(t *testing.T) {
 	e, _ := written(t)
 	server := miniredis.RunT(t)
@@ -112,7 +113,7 @@ func TestArgoCDFindsLiveNodes(t *testing.T) {
 	}
 }
 
-// listed are the UIDs of the nodes that the CLI shows, in its tree and in its list, and their health.
+// listed returns the UIDs of the nodes in the CLI's tree and list, and the health of the nodes.
 func listed(tree v1alpha1.ApplicationTree) (uids []string, health map[string]string) {
 	health = map[string]string{}
 	for _, n := range tree.Nodes {
@@ -127,7 +128,7 @@ func listed(tree v1alpha1.ApplicationTree) (uids []string, health map[string]str
 	return uids, health
 }
 
-// TestArgoCDHearsOfTheTree: a user who has the tree before him sees it change.
+// TestArgoCDHearsOfTheTree: a user with an open tree sees the tree change.
 func TestArgoCDHearsOfTheTree(t *testing.T) {
 	e, client := written(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

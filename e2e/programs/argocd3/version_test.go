@@ -4,17 +4,17 @@ import (
 	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
 )
 
-// What follows is Argo CD's of this version. The other tests come from the version before: `make generate` takes them
-// here.
+// This file holds the parts for Argo CD 3. The tests in all further files come from the tests for Argo CD 2.14: `make
+// generate` copies them to argocd3.
 
-// methods are the ways in which an Argo CD of a cluster may track what it deployed: empty for its default.
+// methods are the tracking methods of a cluster's Argo CD; empty for the default.
 var methods = []v1alpha1.TrackingMethod{
 	"", v1alpha1.TrackingMethodLabel, v1alpha1.TrackingMethodAnnotation, trackingMethodBoth,
 }
 
 const trackingMethodBoth = v1alpha1.TrackingMethodAnnotationAndLabel
 
-// moreKeys are keys that another version does not have, by our names for them.
+// moreKeys are keys of only some versions, by Towline's names.
 var moreKeys = map[string]string{
 	"FinalizerPreDelete": v1alpha1.PreDeleteFinalizerName,
 }

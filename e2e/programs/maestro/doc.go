@@ -1,6 +1,6 @@
-// Package maestro pins the Maestro that a fleet can run in the hub's place as the keeper of works. It holds two
-// programs: server, which is Maestro's own, and source, which gives Maestro works as a controller would.
+// Package maestro pins the Maestro that can store the works in place of the hub. The package holds two programs: server
+// is Maestro's own server, and source gives works to Maestro as a controller would.
 //
-// What Towline's works need of Maestro, and where Maestro differs from the hub's API, is in docs/maestro.md. What that page says
-// of Maestro holds for the version that go.mod names.
+// docs/maestro.md describes what Towline's works need from Maestro, and the differences to the hub's API. The page
+// applies to the version of Maestro in go.mod.
 package maestro

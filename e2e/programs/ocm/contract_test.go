@@ -24,7 +24,7 @@ import (
 
 const root = "../../.."
 
-// TestMain registers the feature gates as the agent does at its start: all of them off.
+// TestMain registers the feature gates as the agent does at its start, with all gates disabled.
 func TestMain(m *testing.M) {
 	if err := features.SpokeMutableFeatureGate.Add(ocmfeature.DefaultSpokeWorkFeatureGates); err != nil {
 		panic(err)
@@ -45,7 +45,7 @@ func golden(t *testing.T, name string) *workv1.ManifestWork {
 	return w
 }
 
-// full is an Application with every field that a rule asks for.
+// full is an Application with every field that a rule requests.
 const full = `
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -107,8 +107,8 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// TestTheAgentReadsEveryRule: each rule gives a value from an Application that has everything, and no error from
-// one that has nothing yet; an error would mark every work's feedback as failed.
+// TestTheAgentReadsEveryRule: each rule returns a value for a full Application, and no error for an empty Application.
+// An error would mark every work's feedback as failed.
 func TestTheAgentReadsEveryRule(t *testing.T) {
 	for _, name := range []string{"standalone", "multi-source", "refresh"} {
 		for _, rule := range golden(t, name).Spec.ManifestConfigs[0].FeedbackRules {
@@ -136,7 +136,7 @@ func readEvery(t *testing.T, name string, rule workv1.FeedbackRule) {
 	}
 }
 
-// read is what the agent reports of an Application.
+// read returns the agent's report for an Application.
 func read(t *testing.T, rule workv1.FeedbackRule, application string) []workv1.FeedbackValue {
 	t.Helper()
 	values, err := statusfeedback.NewStatusReader().GetValuesByRule(object(t, application), rule)
@@ -146,7 +146,8 @@ func read(t *testing.T, rule workv1.FeedbackRule, application string) []workv1.F
 	return values
 }
 
-// TestTheAgentReportsNothingOfAComparison: one that brings nothing new is a write on the cluster, and none of the work.
+// TestTheAgentReportsNothingOfAComparison: a comparison without changes is a write on the cluster, and not a write of
+// the work.
 func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
 	later := strings.NewReplacer(`resourceVersion: "42"`, `resourceVersion: "43"`, `reconciledAt: "2026-01-02T03:04:05Z"`,
 		`reconciledAt: "2026-01-02T03:10:05Z"`).Replace(full)
@@ -163,7 +164,8 @@ func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
 	}
 }
 
-// TestTheAgentTellsOfAComparison: by a condition that usually stays the same until there is another operation.
+// TestTheAgentTellsOfAComparison: the agent reports a comparison by a condition. The condition usually stays the same
+// until the next operation.
 func TestTheAgentTellsOfAComparison(t *testing.T) {
 	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
 	reader, err := conditions.NewConditionReader()
@@ -216,7 +218,7 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
-// TestTheAgentTellsOfAnEdit: by the same condition, from what the cluster's API server says of the fields that the agent owns.
+// TestTheAgentTellsOfAnEdit: the same condition reports an edit, based on the managed fields of the agent.
 func TestTheAgentTellsOfAnEdit(t *testing.T) {
 	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
 	reader, err := conditions.NewConditionReader()
@@ -251,7 +253,7 @@ func TestTheAgentTellsOfAnEdit(t *testing.T) {
 	}
 }
 
-// manyFields are those of a large Application.
+// manyFields returns the managed fields of a large Application.
 func manyFields(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -260,7 +262,7 @@ func manyFields(n int) string {
 	return `{"f:metadata": {"f:annotations": {"f:apps.open-cluster-management.io/fields": {}}}, "f:spec": {` + strings.TrimSuffix(b.String(), ", ") + `}}`
 }
 
-// Who began a sync, when it ended, and what Argo CD says of the Application.
+// The initiator of a sync, its end, and the resulting status of the Application.
 const (
 	automated = "{automated: true}"
 	end       = "2026-01-02T03:04:06Z"
@@ -270,19 +272,21 @@ const (
 	ignored   = "sync: {status: Synced}, resources: [{status: OutOfSync, requiresPruning: true}]"
 )
 
-// synced is the status of an Application that has this, of which a sync began then because of somebody, and that was compared last at another time.
+// synced returns the status of an Application with the fields in has, a sync that began at a time for an initiator, and
+// a last comparison.
 func synced(began, because, has, compared string) string {
 	return fmt.Sprintf("{reconciledAt: %q, %s, operationState: {phase: Succeeded, startedAt: %q, finishedAt: %q, operation: {initiatedBy: %s}}}",
 		compared, has, began, end, because)
 }
 
-// over is the status of an Application whose operation has ended, and that was compared at that time.
+// over returns the status of an Application with a finished operation, and a comparison at the time.
 func over(compared string) string {
 	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, startedAt: \"2026-01-02T03:04:05Z\", "+
 		"finishedAt: \"2026-01-02T03:04:06Z\", operation: {}}}", compared)
 }
 
-// TestTheAgentsWordsOnASourceThatIsNew: by them feedback.Parse tells that nothing else is unknown.
+// TestTheAgentsWordsOnASourceThatIsNew: from this message, feedback.Parse recognizes that only the values of the new
+// source are missing.
 func TestTheAgentsWordsOnASourceThatIsNew(t *testing.T) {
 	rule := golden(t, "multi-source").Spec.ManifestConfigs[0].FeedbackRules[0]
 	shorter := object(t, strings.ReplaceAll(full, "[r0, r1, r2]", "[r0, r1]"))

@@ -1,4 +1,4 @@
-// Package ocm pins the Open Cluster Management that the fleet runs, and holds Towline to it: its tests put the
-// works that Towline renders through the work agent's own reader and the webhook's own validation. They read the
-// golden files of the root module, so that neither module needs the other.
+// Package ocm pins the fleet's version of Open Cluster Management, and checks Towline against its code. The tests pass
+// Towline's works through the work agent's own reader and the webhook's own validation. The tests read the golden files
+// of the root module, so neither module needs the other.
 package ocm

@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSetsHoldWhatTheTableSays holds Open Cluster Management's own function against the table that ours is held
-// against.
+// TestSetsHoldWhatTheTableSays compares Open Cluster Management's own function with the table for Towline's function.
 func TestSetsHoldWhatTheTableSays(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/authorization/testdata/sets.yaml"))
 	if err != nil {

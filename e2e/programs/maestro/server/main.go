@@ -1,6 +1,6 @@
-// Command server is Maestro's server and the migration of its database. Maestro's own main would bring Maestro's agent
-// along, which needs a commit of Open Cluster Management that is not published as a module; the agents of a fleet are
-// Open Cluster Management's.
+// Command server is Maestro's server and the migration of its database. Maestro's own main package includes Maestro's
+// agent, and the agent needs a commit of Open Cluster Management that is not published as a module. The agents of a
+// fleet come from Open Cluster Management.
 package main
 
 import (

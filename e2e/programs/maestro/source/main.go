@@ -1,6 +1,6 @@
-// Command source gives Maestro a work as a controller would: one CloudEvent over gRPC. It sends what it reads as it is,
-// through no type of Open Cluster Management: the types that Maestro's own client has are older than the agents, and what
-// they do not know they lose, "feedbackScrapeType" first.
+// Command source gives a work to Maestro as a controller would: one CloudEvent over gRPC. The command sends its input
+// unchanged, without a type of Open Cluster Management. The types in Maestro's own client are older than the agents,
+// and lose unknown fields such as "feedbackScrapeType".
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// A request is what the command line asks for.
+// A request is the content of the command line.
 type request struct {
 	server, source, action, cluster, id, name string
 	version                                   int
@@ -48,7 +48,7 @@ func main() {
 	}
 }
 
-// publish sends the bundle of manifests that it reads.
+// publish reads a bundle of manifests, and sends the bundle to Maestro.
 func publish(ctx context.Context, r request, bundle io.Reader) error {
 	data, err := io.ReadAll(bundle)
 	if err != nil {
@@ -74,7 +74,7 @@ func publish(ctx context.Context, r request, bundle io.Reader) error {
 	return err
 }
 
-// event is the CloudEvent that asks Maestro for it.
+// event returns the CloudEvent of the request.
 func (r request) event(data []byte) (*cloudevents.Event, error) {
 	action := types.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: types.SubResourceSpec,
