@@ -9,26 +9,27 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe is the program of axe-core.
+// axe returns the program of axe-core.
 func axe(t *testing.T) string {
 	t.Helper()
 	return packages(t)("axe-core/axe.min.js")
 }
 
-// violation is a rule of axe-core that a page breaks, and where.
+// violation is a rule of axe-core that a page breaks, and the places.
 type violation struct {
 	ID    string   `json:"id"`
 	Help  string   `json:"help"`
 	Nodes []string `json:"nodes"`
 }
 
-// violations are those of a page, and how many rules it keeps: none would mean that nothing was looked at.
+// violations is a script that returns the broken rules of a page, and the number of kept rules. Without a kept rule,
+// axe-core has checked nothing.
 const violations = `axe.run(document).then((r) => JSON.stringify({
 	kept: r.passes.length,
 	broken: r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.map((n) => n.html.slice(0, 200) + " " + n.failureSummary)})),
 }))`
 
-// TestAccessible: axe-core finds nothing wrong with any page, light or dark, on a wide screen or a narrow one.
+// TestAccessible: axe-core finds no violation on any page, light or dark, on a wide screen or a narrow one.
 func TestAccessible(t *testing.T) {
 	program := axe(t)
 	ctx, base, token := start(t, newHub(app("c1", "Healthy", ""), app("c2", "Progressing", ""), app("c3", "Degraded", "no pods")))

@@ -17,13 +17,13 @@ import (
 	"github.com/towline-io/towline/pkg/ui"
 )
 
-// evil is what a hostile cluster may say.
+// evil is a message of a hostile cluster.
 var evil = `</bdi><script>document.title="owned"</script><img src=x onerror='document.title="owned"'>` + "\u202e\u2066" + strings.Repeat("A", 1<<20)
 
 // pages are the addresses of all pages.
 var pages = []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c3-guestbook", "/clusters", "/clusters/c3", "/attention"}
 
-// start is a browser, and the address of a guarded page of a hub, with its one-time token.
+// start returns a browser, and the address of a guarded page of a hub, with its one-time token.
 func start(t *testing.T, h *hub) (context.Context, string, string) {
 	t.Helper()
 	var guard *ui.Local
@@ -39,7 +39,7 @@ func start(t *testing.T, h *hub) (context.Context, string, string) {
 	return browser(t), "http://127.0.0.1:" + port, guard.Token()
 }
 
-// browser is a chromium.
+// browser starts chromium.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
@@ -64,7 +64,7 @@ func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) { //noli
 	}
 }
 
-// TestBrowser walks through the page as a person does.
+// TestBrowser uses the page as a person does.
 func TestBrowser(t *testing.T) {
 	h := newHub(app("c1", "Healthy", ""), app("c2", "Healthy", ""), app("c3", "Degraded", evil))
 	ctx, base, token := start(t, h)
@@ -108,7 +108,7 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("a page that cannot be loaded anew is not live, and comes when it can", func(t *testing.T) {
 		h.down.Store(true)
-		h.change(func() { h.apps = append(h.apps, app("c9", "Healthy", "")) }) // a new line: the stream stays, and asks for the page
+		h.change(func() { h.apps = append(h.apps, app("c9", "Healthy", "")) }) // a new line: the stream stays open, and requests the page
 		run(t, ctx, chromedp.WaitNotPresent("#live.on", chromedp.ByQuery))
 		h.down.Store(false)
 		run(t, ctx, chromedp.WaitVisible("#c-c9", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
@@ -175,7 +175,7 @@ func TestBrowser(t *testing.T) {
 	})
 }
 
-// contrast lists texts with less than 4.5 to 1 (WCAG 2, success criterion 1.4.3).
+// contrast lists texts with a contrast of less than 4.5 to 1 (WCAG 2, success criterion 1.4.3).
 const contrast = `(() => {
 	const parts = (c) => c.match(/[\d.]+/g).map(Number);
 	const linear = (v) => v / 255 <= .03928 ? v / 255 / 12.92 : ((v / 255 + .055) / 1.055) ** 2.4;
@@ -196,7 +196,7 @@ const contrast = `(() => {
 	return out;
 })()`
 
-// structure lists what a screen reader would miss.
+// structure lists defects for a screen reader.
 const structure = `(() => {
 	const out = [], all = (q) => [...document.querySelectorAll(q)];
 	if (!document.documentElement.lang) out.push("no language");

@@ -18,11 +18,11 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// extension is the one for Argo CD's UI.
+// extension is the path of the extension for Argo CD's UI.
 const extension = "../../deploy/argocd-ui-extension/extension-towline.js"
 
-// stub is of Argo CD's UI what extensions know of it (ui/src/app/shared/services/extensions-service.ts and index.tsx of Argo CD 3.5): the
-// registration, and React as a global.
+// stub is the part of Argo CD's UI for extensions (ui/src/app/shared/services/extensions-service.ts and index.tsx of
+// Argo CD 3.5): the registration, and React as a global.
 const stub = `window.registered = {};
 window.extensionsAPI = {
 	registerResourceExtension: (component, group, kind, title) => { registered.tab = {component, group, kind, title}; },
@@ -36,7 +36,8 @@ window.draw = (application) => {
 		e("main", {id: "tab"}, e(registered.tab.component, {application, resource: application, tree: {}}))));
 };`
 
-// reacts are the versions of React that versions of Argo CD have: scripts that set the globals React and render.
+// reacts returns scripts with the versions of React from versions of Argo CD. Each script sets the globals React and
+// render.
 func reacts(file func(string) string) map[string]string {
 	module := func(name, path string) string {
 		return fmt.Sprintf("modules[%q] = {exports: {}}; ((module, exports) => {%s\n})(modules[%q], modules[%q].exports);\n", name, file(path), name, name)
@@ -52,7 +53,7 @@ func reacts(file func(string) string) map[string]string {
 	}
 }
 
-// ways are Applications that are stopped at each place that an Application itself tells of.
+// ways are Applications with a problem at each link that the Application itself shows.
 var ways = map[string]func(*argocd.Application){
 	"all is well":               func(*argocd.Application) {},
 	"forbidden":                 said(apis.ConditionPropagationForbiddenError),
@@ -105,7 +106,7 @@ var ways = map[string]func(*argocd.Application){
 	},
 }
 
-// said puts a condition on an Application.
+// said sets a condition on an Application.
 func said(conditionType string) func(*argocd.Application) {
 	return func(a *argocd.Application) {
 		at := metav1.Unix(1_767_323_045, 0)
@@ -113,17 +114,17 @@ func said(conditionType string) func(*argocd.Application) {
 	}
 }
 
-// link is one of the ladder, as it is shown.
+// link is a link of the ladder, as shown.
 type link struct{ State, Name, Message string }
 
-// shownLadder are the links of the tab.
+// shownLadder is a script that returns the links of the tab.
 const shownLadder = `[...document.querySelectorAll("#tab .towline-ladder li")].map((li) => ({
 	State: li.className.replace("towline-", ""), Name: li.querySelector("strong").textContent,
 	Message: li.querySelector("bdi") ? li.querySelector("bdi").textContent : "",
 }))`
 
-// TestExtension: the extension of Argo CD's UI tells of an Application what pkg/why does, and the text of a cluster stays text. The UI is a
-// stub here, and React is the real one.
+// TestExtension: the extension of Argo CD's UI shows the same ladder for an Application as pkg/why, and text from a
+// cluster stays text. The test uses a stub of the UI, and the real React.
 func TestExtension(t *testing.T) {
 	file := packages(t)
 	script, err := os.ReadFile(extension)
@@ -137,7 +138,7 @@ func TestExtension(t *testing.T) {
 				switch r.URL.Path {
 				case "/page.js":
 					_, _ = fmt.Fprint(w, react, "\n", stub)
-				case "/extensions.js": // as argocd-server serves it
+				case "/extensions.js": // as argocd-server serves the script
 					_, _ = fmt.Fprintf(w, "try {\n%s\n} catch (e) { document.title = e; }", script)
 				default:
 					_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>Argo CD</title><div id="root"></div>`+
@@ -202,7 +203,7 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// compare says where a ladder differs from the one that pkg/why has.
+// compare reports differences between the shown ladder and the ladder from pkg/why.
 func compare(t *testing.T, title string, want *why.Ladder, got []link) {
 	t.Helper()
 	if len(got) != len(want.Links) {

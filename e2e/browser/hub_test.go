@@ -17,24 +17,24 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// hub is one in memory, with a fleet that a test changes.
+// hub is a hub in memory, with a fleet that a test changes.
 type hub struct {
 	mu      sync.Mutex
 	apps    []*argocd.Application
 	version uint64
 	changed chan struct{}
 
-	// outdated is set while nothing is heard of the API server, and down while the page itself cannot be had.
+	// outdated is set while the API server is unreachable, and down while the page itself is unavailable.
 	outdated []ui.Outdated
 	down     atomic.Bool
 
-	// drop ends all connections of the page.
+	// drop closes all connections of the page.
 	drop func()
 }
 
 func newHub(apps ...*argocd.Application) *hub { return &hub{apps: apps, changed: make(chan struct{})} }
 
-// set puts an Application in the place of another one.
+// set replaces an Application.
 func (h *hub) set(i int, app *argocd.Application) { h.change(func() { h.apps[i] = app }) }
 
 // change changes the fleet.
@@ -112,7 +112,7 @@ func (h *hub) Cluster(context.Context, string) (*ui.Cluster, error) { return &ui
 // Orphans implements ui.Hub.
 func (h *hub) Orphans(context.Context) ([]ui.Orphan, error) { return nil, nil }
 
-// app is an Application of the set guestbook on a cluster.
+// app returns an Application of the ApplicationSet guestbook on a cluster.
 func app(cluster, health, message string) *argocd.Application {
 	controller := true
 	a := &argocd.Application{}

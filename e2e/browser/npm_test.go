@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// modules is the folder of what packages has brought; empty before.
+// modules is the folder of the npm packages, or empty before their installation.
 var modules string
 
-// TestMain removes it.
+// TestMain removes the folder of the npm packages.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if modules != "" {
@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// packages brings what package-lock.json names from npm, once for all tests, and reads files of it. Where there is no npm, the test is
-// skipped, but not in CI.
+// packages installs the npm packages of package-lock.json once for all tests, and returns a function that reads their
+// files. Without npm, the test is skipped, but fails in CI.
 func packages(t *testing.T) (file func(path string) string) {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -41,10 +41,10 @@ func packages(t *testing.T) (file func(path string) string) {
 	}
 }
 
-// bring asks npm for the packages, and gives the folder in which they are.
+// bring installs the npm packages, and returns their folder.
 func bring(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "towline-browser-") // which is there for all tests
+	dir, err := os.MkdirTemp("", "towline-browser-") // the folder is for all tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func bring(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	// Two versions of React side by side are no peers of each other.
+	// Two versions of React in one folder cannot be peers of each other.
 	npm := exec.CommandContext(t.Context(), "npm", "ci", "--fetch-retries=5", "--legacy-peer-deps", "--prefer-offline",
 		"--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = dir

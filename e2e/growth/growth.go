@@ -1,4 +1,5 @@
-// Package growth keeps a program busy for long, and tells whether it grows: its memory, what it has open, and the store of its hub.
+// Package growth keeps a program busy for a long time, and checks whether its memory, its open resources, or the store
+// of its hub grow.
 package growth
 
 import (
@@ -10,13 +11,13 @@ import (
 	"time"
 )
 
-// A Sample is what was measured at a moment, by the names of the series.
+// A Sample contains the measurements at a moment, by the names of the series.
 type Sample struct {
 	At     time.Duration
 	Values map[string]float64
 }
 
-// String is a line that says all of it.
+// String returns all measurements on one line.
 func (s *Sample) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", s.At.Round(time.Second))
@@ -26,30 +27,33 @@ func (s *Sample) String() string {
 	return b.String()
 }
 
-// A Bound is by how much a series may grow from the end of the warm-up to the end: a share of what it was, or so much anyhow.
+// A Bound limits the growth of a series from the end of the warm-up to the end: the larger of a share of the first
+// value, and an absolute value.
 type Bound struct{ Share, Least float64 }
 
-// Watches is the bound of how many watches are open: that follows from what is watched, which does not change.
+// Watches is the bound for the number of open watches. The number depends only on the watched resources, which do not
+// change.
 var Watches = Bound{Least: 2}
 
-// Bounds are those of the series that Process takes of some processes, by the names of the series. What they allow is what is under
-// way at one moment and not at another, and some bytes for each change.
+// Bounds returns the bounds for the series of Process, for some processes, by the names of the series. The bounds allow
+// for concurrent requests, and for some bytes for each change.
 func Bounds(of ...string) map[string]Bound {
 	out := map[string]Bound{}
 	for _, name := range of {
-		// Objects that come and go are in the caches: less than a tenth of them. At 7 changes a second, 4 MiB in a quarter of an hour
-		// would be 650 bytes of each.
+		// The caches hold changing objects: less than a tenth of all objects. At 7 changes a second, 4 MiB in a quarter
+		// of an hour would be 650 bytes for each change.
 		out[Series(name, heap)] = Bound{0.05, 4}
-		// Each request on its way has two. All are on one connection, but for watches of some kinds.
+		// Each running request has two goroutines. All requests share a connection, except for watches of some kinds.
 		out[Series(name, goroutines)], out[Series(name, descriptors)] = Bound{0.05, 30}, Bound{0, 5}
 	}
 	return out
 }
 
-// Enough is how many samples it takes to tell growth from chance.
+// Enough is the number of samples that distinguishes growth from chance.
 const Enough = 6
 
-// slope is the median of what any two samples say that a series grows by in an hour. One sample that is far off does not move it.
+// slope returns the growth of a series in an hour: the median over all pairs of samples. A single outlier does not
+// change the median.
 func slope(samples []Sample, name string) float64 {
 	var all []float64
 	for i, one := range samples {
@@ -68,22 +72,22 @@ func median(of []float64) float64 {
 	return (sorted[len(sorted)/2] + sorted[(len(sorted)-1)/2]) / 2
 }
 
-// A Growth is what became of a series after the warm-up.
+// A Growth is the change of a series after the warm-up.
 type Growth struct {
 	Name string
 
-	// First and Last are the ends of the line that fits it, and Allowed is by how much they may differ.
+	// First and Last are the ends of the fitted line. Allowed is the largest permitted difference.
 	First, Last, Allowed float64
 }
 
-// Exceeds tells whether it has grown by more than is allowed.
+// Exceeds reports whether the series has grown by more than Allowed.
 func (g *Growth) Exceeds() bool { return g.Last-g.First > g.Allowed }
 
 func (g *Growth) String() string {
 	return fmt.Sprintf("%s: from %.1f to %.1f; %.1f more is allowed", g.Name, g.First, g.Last, g.Allowed)
 }
 
-// Growths fit what came after the warm-up: each series that has a bound.
+// Growths fits the samples after the warm-up, for each series with a bound.
 func Growths(samples []Sample, warmUp time.Duration, bounds map[string]Bound) ([]Growth, error) {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.At < warmUp })
 	if len(samples) < Enough {
@@ -107,8 +111,8 @@ func Growths(samples []Sample, warmUp time.Duration, bounds map[string]Bound) ([
 	return out, nil
 }
 
-// Explained fails where etcd uses more than its objects and revisions account for: for each of them more than it was at most in the
-// warm-up, with half of it to spare, since they differ in size.
+// Explained returns an error if etcd uses more space than its objects and revisions explain. The limit for each object
+// or revision is one and a half times the maximum during the warm-up, because objects differ in size.
 func Explained(samples []Sample, warmUp time.Duration) error {
 	var each float64
 	for _, s := range samples {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestGrowths: what grows by more than its bound is found, and chance is not taken for growth.
+// TestGrowths: growth above the bound is detected, and chance is no growth.
 func TestGrowths(t *testing.T) {
 	const minutes, warmUp = 20, 5
 	bounds := Bounds("one")
@@ -54,7 +54,7 @@ func TestGrowths(t *testing.T) {
 	}
 }
 
-// TestExplained: etcd may grow with what it keeps, and not otherwise.
+// TestExplained: etcd may grow only with its objects and revisions.
 func TestExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		used func(minute int, kept float64) float64

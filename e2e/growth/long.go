@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// changing is how many changes are under way at most.
+// changing limits the number of parallel changes.
 const changing = 50
 
-// Churn makes so many changes a second, each with its number from 0 on, until over. It returns when all have ended that have begun.
+// Churn makes changes at a rate per second, each with its number from 0 on, until over is closed. Churn returns when
+// all started changes have ended.
 func Churn(ctx context.Context, rate float64, over <-chan struct{}, change func(ctx context.Context, n int)) error {
 	var group errgroup.Group
 	group.SetLimit(changing)
@@ -33,7 +34,7 @@ func Churn(ctx context.Context, rate float64, over <-chan struct{}, change func(
 	}
 }
 
-// Samples takes one sample after the other until the time is over, and says each.
+// Samples takes one sample after the other until the end of the time, and prints each sample.
 func Samples(
 	ctx context.Context, every time.Duration, until time.Time, say func(string, ...any),
 	measure func(ctx context.Context, into map[string]float64) error,
@@ -57,7 +58,8 @@ func Samples(
 	return out, nil
 }
 
-// Judge fails where something has grown by more than its bound, or etcd by more than it accounts for, and says how all has grown.
+// Judge returns an error if a series has grown by more than its bound, or etcd by more than its content explains. say
+// prints all growths.
 func Judge(samples []Sample, warmUp time.Duration, bounds map[string]Bound, say func(string, ...any)) error {
 	growths, err := Growths(samples, warmUp, bounds)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestChurn: so many changes a second until it is over, fifty at a time at most, all of which are waited for.
+// TestChurn: Churn makes the changes at the rate until the end, at most fifty in parallel, and waits for all of them.
 func TestChurn(t *testing.T) {
 	for title, tc := range map[string]struct {
 		takes time.Duration
@@ -39,7 +39,7 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestSamples: one each period until the time is over, or until one fails.
+// TestSamples: Samples takes a sample for each period until the end of the time, or until an error.
 func TestSamples(t *testing.T) {
 	failure := errors.New("it does not answer")
 	for title, tc := range map[string]struct {
@@ -66,7 +66,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestJudge: what grows is named, and so is what was not measured.
+// TestJudge: the error names growing series, and series without measurements.
 func TestJudge(t *testing.T) {
 	samples := func(leak float64) (out []Sample) {
 		for m := range 20 {

@@ -12,8 +12,8 @@ import (
 
 const mebi = 1 << 20
 
-// What is taken of a process: what lives on its heap after a garbage collection, in MiB, and how many goroutines, open files and items in
-// queues it has.
+// Names of a process's measurements: the live heap after a garbage collection, in MiB, and the numbers of goroutines,
+// open files and queued items.
 const (
 	heap        = "heap"
 	goroutines  = "goroutines"
@@ -21,10 +21,10 @@ const (
 	queued      = "queued"
 )
 
-// Series is the name of what is measured of somebody.
+// Series returns the name of a measurement of a process.
 func Series(of, kind string) string { return of + " " + kind }
 
-// Process takes what there is to know of a process of Go that serves metrics and profiles there, after a garbage collection.
+// Process measures a Go process with servers of metrics and profiles, after a garbage collection.
 func Process(ctx context.Context, into map[string]float64, as, metrics, profiles string) error {
 	if err := collected(ctx, profiles); err != nil {
 		return err
@@ -40,7 +40,7 @@ func Process(ctx context.Context, into map[string]float64, as, metrics, profiles
 	return nil
 }
 
-// collected has a process collect its garbage.
+// collected makes a process collect its garbage.
 func collected(ctx context.Context, profiles string) error {
 	body, err := scrape.Open(ctx, http.DefaultClient, profiles+"/heap?gc=1")
 	if err != nil {
@@ -50,8 +50,9 @@ func collected(ctx context.Context, profiles string) error {
 	return errors.Join(err, body.Close())
 }
 
-// What is taken of a hub's etcd: how large its file is and how much of that is used, in MiB, how many revisions it keeps until the
-// API server has it drop them, and how many objects there are. Those that grow in number are events, which go after an hour.
+// Names of the measurements of a hub's etcd: the size of its file and the used part, in MiB, the number of revisions
+// since the last compaction, and the number of objects. Of the objects, only the number of events grows. Events expire
+// after an hour.
 const (
 	storeFile      = "etcd file"
 	storeUsed      = "etcd used"
@@ -59,7 +60,7 @@ const (
 	storeObjects   = "objects"
 )
 
-// Store takes what there is to know of an etcd at that address, from it and from what its API server tells.
+// Store measures the etcd at an address, and adds the number of objects from the metrics of its API server.
 func Store(ctx context.Context, into map[string]float64, etcd string, server scrape.Families) error {
 	of, err := scrape.Metrics(ctx, http.DefaultClient, "http://"+etcd+"/metrics")
 	if err != nil {
@@ -72,7 +73,7 @@ func Store(ctx context.Context, into map[string]float64, etcd string, server scr
 	return nil
 }
 
-// stored says what etcd used in the end and at most.
+// stored returns the last use and the maximum use of etcd.
 func stored(samples []Sample) string {
 	var most float64
 	for _, s := range samples {

@@ -1,3 +1,3 @@
-// Package hubs tests a hub of hubs: a top hub, two regional hubs with a cluster each, on which everything is real. The regional hubs are
-// managed clusters of the top hub. It applies example/hubs as docs/hubs.md says.
+// Package hubs tests a hub of hubs: a top hub, and two regional hubs with a cluster each. All components are real. The
+// regional hubs are managed clusters of the top hub. The package applies example/hubs as in docs/hubs.md.
 package hubs

@@ -22,11 +22,11 @@ const (
 	tick = 100 * time.Millisecond
 )
 
-// deployment is the guestbook's, in Git.
+// deployment is the path of the guestbook's Deployment in Git.
 const deployment = "guestbook/deployment.yaml"
 
-// TestHubs: commit, everywhere healthy, one number at the top; a region that breaks; a region that is cut off and returns; one with no
-// cluster left.
+// TestHubs: a commit becomes healthy in all regions, and the top hub shows one number. Further steps are a broken
+// region, a region that is cut off and returns, and a region without a cluster.
 func TestHubs(t *testing.T) {
 	if os.Getenv("TOWLINE_HUBS_TEST") == "" {
 		t.Skip("set TOWLINE_HUBS_TEST=1 to start a top hub and two regional hubs with a cluster each")
@@ -46,12 +46,13 @@ func TestHubs(t *testing.T) {
 	} {
 		if !t.Run(step.name, func(t *testing.T) { w.t, w.WithT = t, NewWithT(t); step.run(ctx, w) }) {
 			w.look(ctx)
-			return // each step stands on those before it
+			return // each step depends on the earlier steps
 		}
 	}
 }
 
-// delivers applies the example. When the top hub first calls both regions healthy, the guestbook runs on both clusters.
+// delivers applies the example. When the top hub first reports both regions as healthy, the guestbook runs on both
+// clusters.
 func delivers(ctx context.Context, w *world) {
 	text, err := towline.Manifest(w.top, inGit)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -76,7 +77,8 @@ func delivers(ctx context.Context, w *world) {
 	}
 }
 
-// changes commits a change of the guestbook, which each cluster pulls, and one of the ApplicationSet, which each regional hub pulls.
+// changes commits a change of the guestbook, which each cluster pulls, and a change of the ApplicationSet, which each
+// regional hub pulls.
 func changes(ctx context.Context, w *world) {
 	began := time.Now()
 	w.commit(ctx, deployment, strings.Replace(w.read(ctx, deployment), "replicas: 1", "replicas: 3", 1))
@@ -102,7 +104,7 @@ func changes(ctx context.Context, w *world) {
 	w.expectTop(ctx, allHealthy)
 }
 
-// breaks commits a guestbook that no node takes.
+// breaks commits a guestbook that fits no node.
 func breaks(ctx context.Context, w *world) {
 	good := w.read(ctx, deployment)
 	w.commit(ctx, deployment, strings.NewReplacer(
@@ -122,7 +124,7 @@ func breaks(ctx context.Context, w *world) {
 	w.expectTop(ctx, allHealthy)
 }
 
-// cutOff stops the agents of one regional hub.
+// cutOff stops the agents of a regional hub.
 func cutOff(ctx context.Context, w *world) {
 	away := w.regions["region1"]
 	w.Expect(away.below.StopAgent(ctx)).To(Succeed())
@@ -145,7 +147,7 @@ func cutOff(ctx context.Context, w *world) {
 	w.commit(ctx, deployment, strings.Replace(w.read(ctx, deployment), "replicas: 3", "replicas: 2", 1))
 	const option, another = "- CreateNamespace=true", "\n        - RespectIgnoreDifferences=true"
 	w.commit(ctx, inGit, strings.Replace(w.read(ctx, inGit), option, option+another, 1))
-	for _, r := range w.regions { // the one that is cut off has its own way to Git
+	for _, r := range w.regions { // the region without agents has its own access to Git
 		w.expectDeployment(ctx, r, "2")
 		w.expectEdge(ctx, r, "{.spec.syncPolicy.syncOptions[1]}", "RespectIgnoreDifferences=true")
 		w.expectMessage(ctx, r, "1 of 1 Applications healthy")
@@ -157,7 +159,7 @@ func cutOff(ctx context.Context, w *world) {
 	w.t.Logf("region1 was back, and everything healthy, %s after its agents had started", time.Since(began).Round(100*time.Millisecond))
 }
 
-// empty has one region's Placement choose no cluster: the Application there ends, and the report stays.
+// empty makes a region's Placement select no cluster: the Application of the region ends, and the report stays.
 func empty(ctx context.Context, w *world) {
 	r := w.regions["region2"]
 	w.kubectl(ctx, &r.Hub.ControlPlane, "--namespace=argocd", "patch", "placement", "guestbook-app-placement", "--type=merge",
@@ -169,14 +171,14 @@ func empty(ctx context.Context, w *world) {
 	}, soon, tick).Should(BeEmpty())
 }
 
-// allHealthy is the one number at the top.
+// allHealthy checks that the top hub shows 2 of 2 healthy clusters.
 func allHealthy(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 	s := r.Statuses.Summary
 	g.Expect(s.Healthy + " of " + s.Clusters).To(Equal("2 of 2"))
 	g.Expect(meta.IsStatusConditionTrue(r.Status.Conditions, apis.ConditionReady)).To(BeTrue(), "%+v", r.Status.Conditions)
 }
 
-// expectTop waits until the top hub's report is so.
+// expectTop waits until check passes for the top hub's report.
 func (w *world) expectTop(ctx context.Context, check func(Gomega, *v1alpha1.MulticlusterApplicationSetReport)) {
 	w.t.Helper()
 	w.Eventually(ctx, func(g Gomega, ctx context.Context) {
@@ -188,7 +190,7 @@ func (w *world) expectTop(ctx context.Context, check func(Gomega, *v1alpha1.Mult
 	}, soon, tick).Should(Succeed())
 }
 
-// runs wants the guestbook to run on the cluster of a region, now.
+// runs checks that the guestbook runs on the cluster of a region at this moment.
 func (w *world) runs(ctx context.Context, name string) {
 	w.t.Helper()
 	r := w.regions[name]
@@ -203,14 +205,14 @@ func (w *world) expectDeployment(ctx context.Context, r *region, replicas string
 		"--output=jsonpath={.status.availableReplicas}").Should(Equal(replicas), r.edge)
 }
 
-// expectEdge waits until the Application on the cluster of a region is so.
+// expectEdge waits until a field of the Application on the cluster of a region has the value.
 func (w *world) expectEdge(ctx context.Context, r *region, path, want string) {
 	w.t.Helper()
 	w.Eventually(ctx, r.Cluster(r.edge).Kubectl, soon, tick).WithArguments(
 		"--namespace=argocd", "get", "applications.argoproj.io", r.edge+"-guestbook-app", "--output=jsonpath="+path).Should(Equal(want), r.edge)
 }
 
-// expectMessage waits until the Argo CD of a regional hub says so of what it got.
+// expectMessage waits until the Argo CD of a regional hub shows the message in the resources from the top hub.
 func (w *world) expectMessage(ctx context.Context, r *region, want string) {
 	w.t.Helper()
 	w.Eventually(ctx, func(ctx context.Context) string { return w.messages(ctx, r) }, soon, tick).Should(ContainSubstring(want), r.below.Name())

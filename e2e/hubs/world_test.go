@@ -14,11 +14,11 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// inGit is what example/hubs/top.yaml brings to every regional hub.
+// inGit is the file that example/hubs/top.yaml brings to every regional hub.
 const inGit = "example/hubs/region/guestbook.yaml"
 
-// prompt has Argo CD look into Git every few seconds, instead of every few minutes, and tell the health of each resource in the
-// Application's status.
+// prompt makes Argo CD read Git every few seconds, instead of every few minutes, and show the health of each resource
+// in the Application's status.
 var prompt = map[string][]string{
 	"argocd-application-controller": {"--app-resync=5", "--app-resync-jitter=0", "--persist-resource-health"},
 	"argocd-repo-server":            {"--revision-cache-expiration=1s"},
@@ -28,14 +28,14 @@ var prompt = map[string][]string{
 type region struct {
 	*fleet.Fleet
 
-	// below is the regional hub as the top hub sees it.
+	// below is the regional hub as a managed cluster of the top hub.
 	below *fleet.Cluster
 
-	// edge is the name of its one cluster.
+	// edge is the name of the region's only cluster.
 	edge string
 }
 
-// world is all there is.
+// world is the top hub and the regions.
 type world struct {
 	*WithT
 
@@ -44,7 +44,7 @@ type world struct {
 	regions map[string]*region
 }
 
-// start starts the fleets beside each other, Towline on each hub, and joins the regional hubs to the top hub.
+// start starts the fleets in parallel, runs Towline on each hub, and joins the regional hubs to the top hub.
 func start(ctx context.Context, t *testing.T) *world {
 	t.Helper()
 	w := &world{WithT: NewWithT(t), t: t, regions: map[string]*region{"region1": {edge: "edge1"}, "region2": {edge: "edge2"}}}
@@ -83,7 +83,7 @@ func (w *world) fleet(ctx context.Context, name, argocd string, clusters ...stri
 	return f, err
 }
 
-// run installs Towline on a hub, and starts it.
+// run installs Towline on a hub, and starts Towline.
 func (w *world) run(ctx context.Context, f *fleet.Fleet) {
 	w.t.Helper()
 	w.Expect(towline.Install(ctx, f)).To(Succeed())
@@ -93,8 +93,8 @@ func (w *world) run(ctx context.Context, f *fleet.Fleet) {
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// join makes a regional hub a managed cluster of the top hub, as docs/hubs.md says: the rights of the agents there, the health checks
-// for its Argo CD, and an application controller.
+// join makes a regional hub a managed cluster of the top hub, as in docs/hubs.md: with the rights of the agents, the
+// health checks for its Argo CD, and an application controller.
 func (w *world) join(ctx context.Context, name string, r *region) {
 	w.t.Helper()
 	var err error
@@ -104,7 +104,7 @@ func (w *world) join(ctx context.Context, name string, r *region) {
 	w.Expect(towline.Apply(ctx, w.top, &r.Hub.ControlPlane, "example/managed")).To(Succeed())
 	w.kubectl(ctx, &r.Hub.ControlPlane, "--namespace=argocd", "patch", "configmap", "argocd-cm", "--type=merge",
 		"--patch-file="+filepath.Join(towline.Root(), "deploy/argocd-health/argocd-cm.yaml"))
-	// The guestbook comes from the top hub's Git, and so do its projects' rights.
+	// The guestbook and the rights of its AppProjects come from the top hub's Git.
 	w.Expect(towline.Apply(ctx, w.top, &r.Hub.ControlPlane, "example/hub/appproject.yaml")).To(Succeed())
 	w.Expect(r.Hub.StartArgoCD(ctx)).To(Succeed())
 }
@@ -123,14 +123,14 @@ func (w *world) commit(ctx context.Context, name, text string) {
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// messages are the health of what the regional hub got and what Argo CD says of it.
+// messages returns the resources from the top hub on a regional hub, with their health and Argo CD's messages.
 func (w *world) messages(ctx context.Context, r *region) string {
 	w.t.Helper()
 	return w.kubectl(ctx, &r.Hub.ControlPlane, "--namespace=argocd", "get", "applications.argoproj.io", r.below.Name()+"-regional-guestbook",
 		`--output=jsonpath={range .status.resources[*]}{.kind} {.status} {.health.status}: {.health.message}{"\n"}{end}`)
 }
 
-// look shows how things are, for whoever reads of a failure.
+// look logs the objects of all hubs after a failure.
 func (w *world) look(ctx context.Context) {
 	show := func(plane *fleet.ControlPlane) {
 		out, err := plane.Kubectl(ctx, "get", "applications.argoproj.io,applicationsets.argoproj.io,appsetreports,manifestworks",

@@ -1,3 +1,3 @@
-// Package migration moves the works of a running fleet from the hub's etcd to Maestro and back, by the steps of docs/maestro.md, and
-// looks whether anything on a cluster is deleted or made again. It has tests only.
+// Package migration moves the works of a running fleet from the hub's etcd to Maestro and back, by the steps of
+// docs/maestro.md. It checks that no object on a cluster is deleted or recreated. The package contains only tests.
 package migration

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// gracePeriod is the agent's flag for how long it keeps what it has of another source.
+// gracePeriod is the agent's flag for the time in which the agent keeps objects from a former source.
 const gracePeriod = "--appliedmanifestwork-eviction-grace-period="
 
 // TestMigration moves a fleet to Maestro and back while its Applications run.
@@ -28,7 +28,8 @@ func TestMigration(t *testing.T) {
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: filepath.Join(t.TempDir(), "fleet"), Clusters: fleet.ClusterNames(2), ArgoCD: []string{"2.14"}, Progress: os.Stderr,
 		ExtraArgs: map[string][]string{
-			// One agent keeps what it has of another source until that is settled. The other one removes it by itself.
+			// One agent keeps the objects of a former source until the test settles the source. The second agent
+			// removes its records automatically.
 			"cluster1/work-agent": {gracePeriod + "876000h"},
 			"cluster2/work-agent": {gracePeriod + "30s"},
 		},
@@ -41,9 +42,9 @@ func TestMigration(t *testing.T) {
 	m.install(ctx)
 	m.remember(ctx)
 
-	// There and back, with what a move leaves in the hub's etcd.
+	// To Maestro and back, with the remaining works in the hub's etcd.
 	m.toMaestro(ctx, "create", 3)
-	// An agent that still fetches from the hub is given the works of Maestro as soon as its watch ends.
+	// An agent that still fetches from the hub gets the works of Maestro as soon as its watch ends.
 	m.check(f.Cluster("cluster2").StopProcess(ctx, "work-agent"))
 	m.check(f.Cluster("cluster2").StartProcess(ctx, "work-agent"))
 	m.delivers(ctx, 3, "cluster2")
@@ -55,7 +56,7 @@ func TestMigration(t *testing.T) {
 	m.delivers(ctx, 5, "cluster1", "cluster2")
 	m.reports(ctx, "moved back")
 
-	// Once more, and nothing is left in the hub's etcd.
+	// The second time, no works remain in the hub's etcd.
 	m.toMaestro(ctx, "update", 1)
 	m.agentsTo(ctx, fleet.TransportMaestro)
 	m.clean(ctx)
@@ -68,8 +69,8 @@ func TestMigration(t *testing.T) {
 	m.deletes(ctx, "guestbook")
 }
 
-// toMaestro has the hub's works in Maestro, as chapter "Move a hub" of docs/maestro.md says. On each cluster, so many are created or
-// updated there.
+// toMaestro moves the hub's works to Maestro, as in chapter "Move a hub" of docs/maestro.md. changes is the number of
+// creates or updates for each cluster.
 func (m *move) toMaestro(ctx context.Context, verb string, changes int) {
 	m.towline.Stop()
 	if m.server == nil {
@@ -97,7 +98,7 @@ func (m *move) toMaestro(ctx context.Context, verb string, changes int) {
 	m.unchanged(ctx)
 }
 
-// copies copies the works, and ends in between.
+// copies copies the works in several runs, with the first run for one cluster only.
 func (m *move) copies(ctx context.Context, to, verb string, half, changes int) {
 	m.Helper()
 	m.migrates(ctx, sum("done", verb, changes, half-changes), "copy", "--to="+to, "--cluster=cluster1")
@@ -105,13 +106,13 @@ func (m *move) copies(ctx context.Context, to, verb string, half, changes int) {
 	m.migrates(ctx, sum("done", verb, 0, 2*half), "copy", "--to="+to)
 }
 
-// agentsTo lets the clusters' work agents fetch works elsewhere, one after the other.
+// agentsTo switches the clusters' work agents to a transport, one after the other.
 func (m *move) agentsTo(ctx context.Context, transport string) {
 	m.agentTo(ctx, "cluster1", transport)
 	m.agentTo(ctx, "cluster2", transport)
 }
 
-// agentTo lets a cluster's work agent fetch works elsewhere, and waits until its records of where it fetched them before are gone.
+// agentTo switches a cluster's work agent to a transport, and waits until its records of the former source are gone.
 func (m *move) agentTo(ctx context.Context, cluster, transport string) {
 	c := m.fleet.Cluster(cluster)
 	source := m.fleet.Hub.Server()
@@ -158,7 +159,7 @@ func (m *move) clean(ctx context.Context) {
 	m.worksAre(ctx, m.works)
 }
 
-// toHub has the works in the hub's etcd again. On each cluster, so many are created or updated there.
+// toHub moves the works back to the hub's etcd. changes is the number of creates or updates for each cluster.
 func (m *move) toHub(ctx context.Context, verb string, changes int) {
 	half := m.perCluster(ctx)
 	m.towline.Stop()
@@ -168,19 +169,19 @@ func (m *move) toHub(ctx context.Context, verb string, changes int) {
 	m.unchanged(ctx)
 }
 
-// perCluster is how many works each cluster has.
+// perCluster returns the number of works of each cluster.
 func (m *move) perCluster(ctx context.Context) int {
 	m.Helper()
 	all := m.kubectl(ctx, &m.fleet.Hub.ControlPlane, "get", "manifestworks", "--all-namespaces", "-o", nameAndUID)
 	return strings.Count(all, "\n") / len(m.fleet.Clusters())
 }
 
-// sum is what migrate says in the end.
+// sum returns the last line of migrate's output.
 func sum(done, verb string, count, kept int) string {
 	n := map[string]int{verb: count}
 	return fmt.Sprintf("%s: %d to create, %d to update, %d to remove, %d as they should be, 0 have to wait, 0 failed\n",
 		done, n["create"], n["update"], n["remove"], kept)
 }
 
-// hash begins the names of an agent's records of a source.
+// hash returns the prefix of an agent's records for a source.
 func hash(source string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(source))) }

@@ -13,10 +13,10 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// patience is how long anything may take on a busy machine.
+// patience limits every wait, also on a busy machine.
 const patience = 2 * time.Minute
 
-// extra is a second Application for each cluster, to be deleted during the test.
+// extra is a second Application for each cluster. The test deletes it.
 const extra = `
 apiVersion: argoproj.io/v1alpha1
 kind: Application
@@ -42,7 +42,8 @@ type move struct {
 	server  *towline.Maestro
 	binary  string
 
-	// works are the names and UIDs of the hub's works, and objects those of what runs on each cluster, by namespace.
+	// works are the names and UIDs of the hub's works. objects are the names and UIDs of the running objects on each
+	// cluster, by namespace.
 	works   string
 	objects map[string]string
 }
@@ -61,7 +62,7 @@ func (m *move) kubectl(ctx context.Context, plane *fleet.ControlPlane, args ...s
 	return out
 }
 
-// eventually waits until there is nothing to say any more.
+// eventually waits until said returns an empty string.
 func (m *move) eventually(ctx context.Context, what string, said func() string) {
 	m.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -81,7 +82,7 @@ func (m *move) eventually(ctx context.Context, what string, said func() string) 
 	}
 }
 
-// install runs Towline, and brings two Applications to each cluster.
+// install runs Towline, and delivers two Applications to each cluster.
 func (m *move) install(ctx context.Context) {
 	m.check(towline.Install(ctx, m.fleet))
 	var err error
@@ -113,7 +114,7 @@ func (m *move) startTowline(ctx context.Context) {
 	m.check(err)
 }
 
-// migrates runs `towline-maestro migrate`, which says so.
+// migrates runs `towline-maestro migrate`, and checks the output.
 func (m *move) migrates(ctx context.Context, want string, args ...string) {
 	m.Helper()
 	out, err := m.server.Migrate(ctx, args...)
@@ -124,7 +125,7 @@ func (m *move) migrates(ctx context.Context, want string, args ...string) {
 	}
 }
 
-// refuses runs `towline-maestro migrate`, which fails and says so.
+// refuses runs `towline-maestro migrate`, and checks that it fails with the message.
 func (m *move) refuses(ctx context.Context, want string, args ...string) {
 	m.Helper()
 	out, err := m.server.Migrate(ctx, args...)
@@ -135,7 +136,8 @@ func (m *move) refuses(ctx context.Context, want string, args ...string) {
 
 const nameAndUID = `jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.uid}{"\n"}{end}`
 
-// remember notes what must stay: the works of the hub and, of each cluster, Applications, Deployments, pods and the rest.
+// remember records the objects that must stay: the works of the hub, and the Applications, Deployments, pods and
+// further objects of each cluster.
 func (m *move) remember(ctx context.Context) {
 	m.works = m.kubectl(ctx, &m.fleet.Hub.ControlPlane, "get", "manifestworks", "--all-namespaces", "-o", nameAndUID)
 	m.objects = map[string]string{}
@@ -147,7 +149,7 @@ func (m *move) remember(ctx context.Context) {
 	m.Logf("the works:\n%sthe guestbook on cluster1:\n%s", m.works, m.objects["cluster1 guestbook"])
 }
 
-// running is what an Application has made on a cluster, and the Application.
+// running returns the Application on a cluster, and the objects of the Application.
 func (m *move) running(ctx context.Context, c *fleet.Cluster, app string) string {
 	name := c.Name() + "-guestbook-app"
 	if app == "extra" {
@@ -158,7 +160,7 @@ func (m *move) running(ctx context.Context, c *fleet.Cluster, app string) string
 		m.kubectl(ctx, &c.ControlPlane, "get", "--namespace="+app, "deployments,replicasets,pods,services", "-o", nameAndUID)
 }
 
-// unchanged wants all that is remembered to be as it was.
+// unchanged fails if a remembered object has changed.
 func (m *move) unchanged(ctx context.Context) {
 	m.Helper()
 	for key, want := range m.objects {
@@ -169,7 +171,7 @@ func (m *move) unchanged(ctx context.Context) {
 	}
 }
 
-// worksAre wants the hub to show these works.
+// worksAre waits until the hub shows the works.
 func (m *move) worksAre(ctx context.Context, want string) {
 	m.Helper()
 	m.eventually(ctx, "the works are those of before", func() string {
@@ -181,7 +183,7 @@ func (m *move) worksAre(ctx context.Context, want string) {
 	})
 }
 
-// shows waits until a hub Application shows something.
+// shows waits until a field of a hub Application has the value.
 func (m *move) shows(ctx context.Context, app, path, want string) {
 	m.Helper()
 	m.eventually(ctx, app+" shows "+want, func() string {
@@ -213,7 +215,7 @@ func (m *move) delivers(ctx context.Context, limit int, clusters ...string) {
 	m.Logf("a change was on %s after %s", strings.Join(clusters, " and "), time.Since(began).Round(time.Millisecond))
 }
 
-// reports commits something, and waits until the hub shows the revision for each cluster.
+// reports makes a commit, and waits until the hub shows the revision for each cluster.
 func (m *move) reports(ctx context.Context, what string) {
 	m.Helper()
 	revision, err := m.fleet.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"guestbook/README.md": what}, what)
@@ -226,7 +228,8 @@ func (m *move) reports(ctx context.Context, what string) {
 	}
 }
 
-// deletes deletes an Application for each cluster, and waits until the hub, and the clusters, have nothing of it.
+// deletes deletes an Application for each cluster, and waits until neither the hub nor the clusters have any of its
+// objects.
 func (m *move) deletes(ctx context.Context, app string) {
 	m.Helper()
 	what := []string{"applicationset", "guestbook-app-set"}
@@ -256,7 +259,7 @@ func (m *move) deletes(ctx context.Context, app string) {
 	})
 }
 
-// records are the agent's records of works on a cluster.
+// records returns the agent's records of works on a cluster.
 func (m *move) records(ctx context.Context, c *fleet.Cluster) []string {
 	m.Helper()
 	return strings.Fields(m.kubectl(ctx, &c.ControlPlane, "get", "appliedmanifestworks", "-o", "jsonpath={.items[*].metadata.name}"))

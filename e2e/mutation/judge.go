@@ -12,26 +12,27 @@ import (
 //go:embed explained.yaml
 var explained []byte
 
-// explanation is why no test has to notice some changes.
+// explanation is the reason why no test must detect some changes.
 type explanation struct {
-	// File, Code and Change are those of the mutants.
+	// File, Code and Change identify the mutants.
 	File, Code, Change string
 
-	// Why is what the change comes to.
+	// Why is the effect of the change.
 	Why string
 }
 
-// Score is what became of the mutants of a package.
+// Score is the result for the mutants of a package.
 type Score struct {
 	Package string
 
-	// All are all mutants. Noticed are those by which a test failed, Explained those by which none has to, and Open all others.
+	// All is the number of mutants. Noticed mutants made a test fail, Explained mutants have an explanation, and Open
+	// are all remaining mutants.
 	All, Noticed, Explained, Open int
 
 	lines []string
 }
 
-// Judge counts results, and tells of each that is open.
+// Judge counts results, and lists each open mutant.
 func Judge(results []Result) (Score, error) {
 	var known []explanation
 	err := yaml.UnmarshalStrict(explained, &known)
@@ -72,7 +73,7 @@ func judge(results []Result, known []explanation) Score {
 	return s
 }
 
-// String is the score on a line, below what is open.
+// String returns the list of open mutants, and the score on the last line.
 func (s Score) String() string {
 	score := fmt.Sprintf("%s: %d mutants, %d noticed (%.1f %%), %d explained, %d open",
 		s.Package, s.All, s.Noticed, 100*float64(s.Noticed)/float64(s.All), s.Explained, s.Open)

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Mutant is one change of a source.
+// Mutant is a change of a source.
 type Mutant struct {
-	// ID is its number in the test binary, from 1.
+	// ID is the mutant's number in the test binary, from 1.
 	ID int
 
-	// File is the path of the source, and Line where the change is.
+	// File is the path of the source, and Line the line of the change.
 	File string
 	Line int
 
-	// Code is what is changed, on one line, and Change what becomes of it.
+	// Code is the changed code on one line, and Change the kind of the change.
 	Code, Change string
 }
 
-// The changes.
+// Kinds of changes.
 const (
 	negated   = "negated"
 	bound     = "bound moved by one"
@@ -33,13 +33,13 @@ const (
 	removed   = "removed"
 )
 
-// insertion is a text that goes into the source, in place of some bytes of it.
+// insertion is a text for the source, in place of some bytes.
 type insertion struct {
 	at, drops int
 	text      string
 }
 
-// rewriter goes through one file.
+// rewriter rewrites a file.
 type rewriter struct {
 	fset    *token.FileSet
 	source  []byte
@@ -47,12 +47,13 @@ type rewriter struct {
 	mutants []Mutant
 	next    int
 
-	// before go in front of what is at their place, the outermost first, and behind after it, the innermost first.
+	// before are insertions in front of their place, the outermost first. behind are insertions after their place, the
+	// innermost first.
 	before, behind []insertion
 }
 
-// Rewrite is a source in which each of the mutants can be switched on. Their numbers begin with first, and lines stay where
-// they are.
+// Rewrite returns a source with a switch for each mutant. The mutants' numbers begin with first, and lines stay at
+// their place.
 func Rewrite(name string, source []byte, first int) ([]byte, []Mutant, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, source, parser.ParseComments|parser.SkipObjectResolution)
@@ -77,7 +78,7 @@ func Rewrite(name string, source []byte, first int) ([]byte, []Mutant, error) {
 	return out, r.mutants, err
 }
 
-// inside goes through a body, in the order of the source: what is outside comes before what is in it.
+// inside visits a body in the order of the source, outer nodes before inner nodes.
 func (r *rewriter) inside(body ast.Node) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.CONST {
@@ -88,7 +89,7 @@ func (r *rewriter) inside(body ast.Node) {
 	})
 }
 
-// visit wraps what a node decides.
+// visit wraps the decisions of a node.
 func (r *rewriter) visit(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.BlockStmt:
@@ -117,7 +118,7 @@ func (r *rewriter) visit(n ast.Node) {
 	}
 }
 
-// conditions are those of a switch.
+// conditions wraps the conditions of a switch.
 func (r *rewriter) conditions(n *ast.SwitchStmt) {
 	for _, clause := range n.Body.List {
 		for _, e := range clause.(*ast.CaseClause).List {
@@ -126,7 +127,8 @@ func (r *rewriter) conditions(n *ast.SwitchStmt) {
 	}
 }
 
-// condition negates what a branch asks where that is a name or a call: other conditions are met by themselves.
+// condition negates the condition of a branch if the condition is a name or a call. Other conditions are handled as
+// binary expressions.
 func (r *rewriter) condition(e ast.Expr) {
 	switch e := e.(type) {
 	case *ast.CallExpr:
@@ -153,7 +155,7 @@ func (r *rewriter) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// removals lets statements be left out: calls, assignments, and what goes on elsewhere.
+// removals makes statements removable: calls, assignments, and continue.
 func (r *rewriter) removals(statements []ast.Stmt) {
 	for _, s := range statements {
 		switch s := s.(type) {
@@ -182,7 +184,7 @@ func (r *rewriter) note(n ast.Node, change string) int {
 	return r.next - 1
 }
 
-// text is the source of a node, on one line.
+// text returns the source of a node on one line.
 func (r *rewriter) text(n ast.Node) string {
 	return strings.Join(strings.Fields(string(r.source[r.offset(n.Pos()):r.offset(n.End())])), " ")
 }
@@ -199,7 +201,7 @@ func (r *rewriter) replace(at token.Pos, drops int, text string) {
 
 func (r *rewriter) offset(p token.Pos) int { return r.fset.Position(p).Offset }
 
-// assemble is the source with all insertions. At one place, what closes comes before what opens.
+// assemble returns the source with all insertions. At the same place, closing texts come before opening texts.
 func (r *rewriter) assemble() []byte {
 	slices.Reverse(r.behind)
 	byPlace := func(a, b insertion) int { return a.at - b.at }
@@ -216,8 +218,8 @@ func (r *rewriter) assemble() []byte {
 	return out.Bytes()
 }
 
-// helper is the source of what the rewritten files of a package call. A mutant of && and || has two numbers: the lower one for
-// the left side.
+// helper returns the source of the functions that the rewritten files of a package call. A mutant of && and || has two
+// numbers: the lower number for the left side.
 func helper(pkg string) []byte {
 	return []byte("package " + pkg + `
 

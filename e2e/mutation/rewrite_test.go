@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRewrite: each decision is found, and what is made of it.
+// TestRewrite: each decision is found and rewritten.
 func TestRewrite(t *testing.T) {
 	for body, want := range map[string]string{
 		"return a == b":               "return mutantNot(1, a == b)",
@@ -42,7 +42,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestJudge: only what nobody noticed and nobody has explained is open, and an explanation that is of no use is as well.
+// TestJudge: a mutant without a failed test and without an explanation is open. A useless explanation is open too.
 func TestJudge(t *testing.T) {
 	explained := []explanation{{"p/a.go", "x", negated, "it is the same"},
 		{"p/a.go", "gone", negated, "it was"},

@@ -16,30 +16,31 @@ import (
 	"time"
 )
 
-// Target is a package whose decisions are changed.
+// Target is a package for mutation.
 type Target struct {
-	// Package is its folder in the module.
+	// Package is the package's folder in the module.
 	Package string
 
-	// Files are those of its files that are changed; all for none.
+	// Files are the files to change; empty: all files.
 	Files []string
 
-	// Tests are the folders of the packages whose tests run, one after the other until one notices; its own for none.
+	// Tests are the folders of the packages with the tests. They run one after the other until a test fails. Empty: the
+	// package's own folder.
 	Tests []string
 }
 
-// Result is what became of a mutant.
+// Result is the result for a mutant.
 type Result struct {
 	Mutant
 
-	// Noticed tells whether a test has failed.
+	// Noticed is true if a test has failed.
 	Noticed bool
 
-	// Reached tells whether the tests come by at all.
+	// Reached is true if the tests execute the changed code.
 	Reached bool
 }
 
-// minPatience is how long the tests of a package may take at least; a change may have them wait for ever.
+// minPatience is the minimum time limit for the tests of a package. A change may make the tests wait forever.
 const minPatience = 10 * time.Second
 
 // mutated is a package with all its mutants, compiled.
@@ -49,8 +50,7 @@ type mutated struct {
 	overlay    string
 }
 
-// Run changes the package of a target, one decision at a time, in the module at root, with so many runs of the tests at
-// a time.
+// Run tests all mutants of a target in the module at root, with parallel runs of the tests.
 func Run(ctx context.Context, root string, t Target, parallel int) ([]Result, error) {
 	work, err := os.MkdirTemp("", "mutation-")
 	if err != nil {
@@ -77,7 +77,7 @@ func Run(ctx context.Context, root string, t Target, parallel int) ([]Result, er
 	return out, nil
 }
 
-// rewrite writes the changed files of a package, and the overlay by which the compiler finds them.
+// rewrite writes the changed files of a package, and the overlay for the compiler.
 func (m *mutated) rewrite(t Target) error {
 	dir := filepath.Join(m.root, t.Package)
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -120,7 +120,7 @@ func (m *mutated) rewrite(t Target) error {
 	return os.WriteFile(m.overlay, data, 0o600)
 }
 
-// try runs the tests of a folder for each mutant that none has noticed so far and that they reach.
+// try runs the tests of a folder for each mutant that the tests reach and that no earlier test has detected.
 func (m *mutated) try(ctx context.Context, dir string, all []Result, parallel int) error {
 	binary := filepath.Join(m.work, "tests-"+strings.ReplaceAll(dir, "/", "-"))
 	build := exec.CommandContext(ctx, "go", "test", "-overlay", m.overlay, "-vet=off", "-c", "-o", binary, "./"+dir)
@@ -158,7 +158,7 @@ func (m *mutated) try(ctx context.Context, dir string, all []Result, parallel in
 	return ctx.Err()
 }
 
-// runTests runs a test binary, and tells whether all is well.
+// runTests runs a test binary, and returns its output and whether all tests pass.
 func runTests(ctx context.Context, binary, dir string, patience time.Duration, environment string) (string, bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -169,7 +169,7 @@ func runTests(ctx context.Context, binary, dir string, patience time.Duration, e
 	return out.String(), err == nil
 }
 
-// numbers are those in a file, one a line.
+// numbers reads the numbers in a file, one on a line.
 func numbers(path string) (map[int]bool, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

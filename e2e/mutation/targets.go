@@ -1,7 +1,7 @@
 package mutation
 
-// Targets are what command mutate changes: what says what may go where, what is believed of what a cluster says, how a plan is put
-// together, and how it is carried out.
+// Targets are the packages for command mutate. They decide the destinations of Applications, the trust in clusters'
+// reports, and the creation and execution of plans.
 var Targets = []Target{
 	{Package: "pkg/authorization"},
 	{Package: "pkg/feedback"},

@@ -1,2 +1,2 @@
-// Package scrape reads what processes tell of themselves over HTTP: metrics in Prometheus' text format, and Go profiles.
+// Package scrape reads the metrics of processes in Prometheus' text format, and Go profiles, over HTTP.
 package scrape

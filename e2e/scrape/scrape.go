@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Families are the metrics of a process at one moment, by their names.
+// Families are the metrics of a process at a moment, by name.
 type Families map[string]*dto.MetricFamily
 
-// Open asks for a page. Whoever calls it reads the body, and closes it. The error names the page where the answer is not 200.
+// Open requests a page. The caller reads and closes the body. If the status is not 200, the error names the page.
 func Open(ctx context.Context, client *http.Client, url string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -25,7 +25,7 @@ func Open(ctx context.Context, client *http.Client, url string) (io.ReadCloser, 
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close() // what it says is not read
+		_ = resp.Body.Close() // the body is not read
 		return nil, fmt.Errorf("%s: %s", url, resp.Status)
 	}
 	return resp.Body, nil
@@ -42,7 +42,7 @@ func Metrics(ctx context.Context, client *http.Client, url string) (Families, er
 	return parser.TextToMetricFamilies(body)
 }
 
-// Sum adds up a metric over all its labels; 0 when there is none.
+// Sum adds up a metric over all its labels. The sum is 0 if the metric does not exist.
 func (f Families) Sum(name string) float64 {
 	var total float64
 	for _, m := range f[name].GetMetric() {
@@ -51,7 +51,7 @@ func (f Families) Sum(name string) float64 {
 	return total
 }
 
-// Value is that of a counter, a gauge or an untyped metric, and the sum of a histogram's observations.
+// Value returns the value of a counter, a gauge or an untyped metric, or the sum of a histogram's observations.
 func Value(m *dto.Metric) float64 {
 	switch {
 	case m.Counter != nil:

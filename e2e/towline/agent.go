@@ -21,25 +21,26 @@ const (
 	// AddOn is the name of the agent's add-on, its ServiceAccount and its Deployment.
 	AddOn = "towline-agent"
 
-	// RightsAddOn is the add-on by which a cluster's agents get their rights to Applications.
+	// RightsAddOn is the name of the add-on that gives a cluster's agents their rights to Applications.
 	RightsAddOn = "towline-rights"
 
-	// AddOnNamespace is where add-ons live on a cluster. OCM's klusterlet operator makes it.
+	// AddOnNamespace is the namespace of add-ons on a cluster. OCM's klusterlet operator creates the namespace.
 	AddOnNamespace = "open-cluster-management-agent-addon"
 )
 
-// AgentEnv is the environment that the add-on's Deployment sets.
+// AgentEnv is the environment in the add-on's Deployment.
 var AgentEnv = []string{"GOMEMLIMIT=48MiB", "GOGC=50"}
 
 // Agent is a running `towline agent`.
 type Agent struct {
 	*fleet.Process
 
-	// Metrics and Probes are the addresses of its two servers, without a path.
+	// Metrics and Probes are the addresses of the agent's two servers, without a path.
 	Metrics, Probes string
 }
 
-// ApplyAddOns applies deploy/addon to the hub: the clusters get their rights by a Placement, and the agent is known.
+// ApplyAddOns applies deploy/addon to the hub: a Placement gives the clusters their rights, and the agent becomes
+// available as an add-on.
 func ApplyAddOns(ctx context.Context, f *fleet.Fleet) error {
 	for _, file := range []string{
 		"hub_role", "addon_manager_role",
@@ -53,7 +54,7 @@ func ApplyAddOns(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// InstallAddOn makes the add-ons known on the hub and asks for the agent on every cluster, as docs/agent.md says.
+// InstallAddOn installs the add-ons on the hub, and requests the agent on every cluster, as in docs/agent.md.
 func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
 	if err := ApplyAddOns(ctx, f); err != nil {
 		return err
@@ -80,16 +81,16 @@ func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// RunAgent starts the program as the Deployment on the cluster would, with the identity on the hub that the add-on
-// manager gave it and the rights on the cluster that the AddOnTemplate grants. name tells several apart; more are arguments
-// beside those of the AddOnTemplate.
+// RunAgent starts the program as the Deployment on the cluster would. The agent has the identity on the hub from the
+// add-on manager, and the rights on the cluster from the AddOnTemplate. name distinguishes several agents. more are
+// arguments in addition to the arguments of the AddOnTemplate.
 func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string, more ...string) (*Agent, error) {
 	c := f.Cluster(cluster)
 	hubKubeconfig, err := addOnKubeconfig(ctx, f, c)
 	if err != nil {
 		return nil, fmt.Errorf("the add-on's kubeconfig for the hub: %w", err)
 	}
-	// The registration agent and the work agent come at their own time: the ServiceAccount may be later than the Secret.
+	// The registration agent and the work agent run independently: the ServiceAccount may come later than the Secret.
 	var kubeconfig string
 	err = eventually(ctx, func(ctx context.Context) (err error) {
 		kubeconfig, err = c.ServiceAccountKubeconfig(ctx, AddOnNamespace, AddOn)
@@ -107,7 +108,7 @@ func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string,
 		return nil, err
 	}
 	a := &Agent{Metrics: fmt.Sprintf("http://127.0.0.1:%d", ports[0]), Probes: fmt.Sprintf("http://127.0.0.1:%d", ports[1])}
-	// A pod has the Secret mounted and addresses of its own; a process is told.
+	// A pod mounts the Secret and has its own addresses. A process gets both as arguments.
 	args = append(args, "--kubeconfig="+kubeconfig, "--hub-kubeconfig="+hubKubeconfig,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
 	a.Process, err = f.Run(ctx, fleet.Command{
@@ -116,7 +117,7 @@ func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string,
 	return a, err
 }
 
-// agentArgs are the arguments in the Deployment that the add-on manager has sent to the cluster.
+// agentArgs returns the arguments in the Deployment that the add-on manager has sent to the cluster.
 func agentArgs(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 	var args []string
 	err := eventually(ctx, func(ctx context.Context) error {
@@ -130,8 +131,8 @@ func agentArgs(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 	return args, err
 }
 
-// addOnKubeconfig writes the Secret that the registration agent keeps for the add-on into a folder, as it would be
-// mounted, and returns the path of its kubeconfig.
+// addOnKubeconfig writes the add-on's Secret from the registration agent into a folder, as a pod would mount the
+// Secret, and returns the path of the kubeconfig.
 func addOnKubeconfig(ctx context.Context, f *fleet.Fleet, c *fleet.Cluster) (string, error) {
 	clients, err := kubernetes.NewForConfig(c.RESTConfig())
 	if err != nil {
@@ -163,7 +164,7 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// eventually tries until it succeeds, and returns the last error after two minutes.
+// eventually repeats try until it succeeds, and returns the last error after two minutes.
 func eventually(ctx context.Context, try func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {

@@ -32,8 +32,8 @@ func HelmVersion(ctx context.Context, f *fleet.Fleet, version string, args ...st
 	return string(out), nil
 }
 
-// InstallChart installs deploy/chart on the hub, or upgrades it, with values as --set takes them. What is there of Towline
-// becomes the release's.
+// InstallChart installs or upgrades deploy/chart on the hub, with values in the form of --set. The release takes over
+// existing objects of Towline.
 func InstallChart(ctx context.Context, f *fleet.Fleet, values ...string) error {
 	args := []string{
 		"upgrade", Release, "deploy/chart", "--install", "--take-ownership", "--force-conflicts",

@@ -15,13 +15,13 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// user is who Towline is to the hub.
+// user is Towline's user name on the hub.
 const user = "system:serviceaccount:" + towline.Namespace + ":" + towline.ServiceAccount
 
-// reportsCRD is one that an uninstalled release must leave.
+// reportsCRD is a CRD that an uninstalled release must leave.
 const reportsCRD = "crd/multiclusterapplicationsetreports.apps.open-cluster-management.io"
 
-// hub is a real API server, with every CRD that a hub has and no controller.
+// hub is a real API server with all CRDs of a hub, and without controllers.
 type hub struct {
 	*testing.T
 
@@ -29,8 +29,8 @@ type hub struct {
 	binary string
 }
 
-// TestChartOnAHub installs, upgrades and removes the chart as docs/install.md, upgrade.md and uninstall.md say, with Towline
-// running on what was rendered.
+// TestChartOnAHub installs, upgrades and removes the chart as in docs/install.md, upgrade.md and uninstall.md. Towline
+// runs with the rendered objects.
 func TestChartOnAHub(t *testing.T) {
 	if os.Getenv("TOWLINE_FLEET_TEST") == "" {
 		t.Skip("set TOWLINE_FLEET_TEST=1 to start real fleets")
@@ -59,7 +59,7 @@ func TestChartOnAHub(t *testing.T) {
 		{"Helm 3 installs over CRDs that were kept, and removes them when asked", again},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { step.run(&hub{t, f, binary}) }) {
-			return // each step stands on those before it
+			return // each step depends on the earlier steps
 		}
 	}
 }
@@ -79,7 +79,8 @@ func takeOver(h *hub) {
 	}
 }
 
-// runs starts Towline with the Deployment's arguments and the ServiceAccount's rights, and has the API server refuse nothing.
+// runs starts Towline with the Deployment's arguments and the ServiceAccount's rights, and fails if the API server
+// refuses a request.
 func runs(h *hub) {
 	stop := h.start()
 	h.ready()
@@ -172,7 +173,7 @@ func again(h *hub) {
 	h.kubectl("wait", "--for=delete", reportsCRD, "--timeout=60s")
 }
 
-// start starts Towline and returns what stops it.
+// start starts Towline, and returns a function that stops Towline.
 func (h *hub) start() (stop func()) {
 	h.Helper()
 	t, err := towline.Run(h.Context(), h.fleet, h.binary, "towline-"+strings.ReplaceAll(filepath.Base(h.Name()), "_", "-"))
@@ -182,7 +183,7 @@ func (h *hub) start() (stop func()) {
 	return t.Stop
 }
 
-// ready waits until Towline leads, which begins its controllers, and each has its caches.
+// ready waits until Towline leads, has started its controllers, and has filled their caches.
 func (h *hub) ready() {
 	h.Helper()
 	h.kubectl("wait", "--namespace="+towline.Namespace, "lease/towline-controller", "--for=jsonpath={.spec.holderIdentity}", "--timeout=60s")
@@ -194,7 +195,7 @@ func (h *hub) ready() {
 	h.kubectl("delete", "--namespace=argocd", "application/probe", "--timeout=60s")
 }
 
-// refused are the requests of Towline in the audit log that its rights did not allow.
+// refused returns Towline's requests in the audit log that the API server refused.
 func (h *hub) refused() (found []string) {
 	h.Helper()
 	file, err := os.Open(h.fleet.Hub.AuditLog())
@@ -244,7 +245,7 @@ func (h *hub) apply(manifest string) {
 	h.kubectl("apply", "--server-side", "--force-conflicts", "--filename="+h.file(manifest))
 }
 
-// file writes a manifest into a file.
+// file writes a manifest into a file, and returns the path.
 func (h *hub) file(manifest string) string {
 	h.Helper()
 	path := filepath.Join(h.TempDir(), "manifest.yaml")

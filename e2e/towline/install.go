@@ -12,37 +12,37 @@ import (
 )
 
 const (
-	// Namespace is where deploy/install.yaml puts Towline.
+	// Namespace is Towline's namespace in deploy/install.yaml.
 	Namespace = "argocd"
 
-	// ServiceAccount is whose rights it has.
+	// ServiceAccount is the name of Towline's ServiceAccount.
 	ServiceAccount = "towline-controller"
 
-	// ExampleRepo is the repository that the examples deploy from. A fleet has no way to it: Manifest puts the
-	// fleet's own Git server, which has the same folders, in its place.
+	// ExampleRepo is the repository of the examples. A fleet has no access to the repository: Manifest replaces its
+	// address by the fleet's own Git server, with the same folders.
 	ExampleRepo = "https://github.com/argoproj/argocd-example-apps.git"
 
-	// OwnRepo is this project's own, from which regional hubs get what is in example/hubs.
+	// OwnRepo is this project's own repository. Regional hubs get the content of example/hubs from it.
 	OwnRepo = "https://github.com/towline-io/towline.git"
 )
 
-// Root is the root of the checkout.
+// Root returns the root of the checkout.
 func Root() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
-// ForACM changes what the examples say for a hub of Open Cluster Management alone into what they say for one of Advanced Cluster Management,
+// ForACM changes the examples from a hub with Open Cluster Management alone to a hub with Advanced Cluster Management,
 // as in example/openshift-gitops.
 var ForACM = []string{
 	"ocm-placement-generator", "acm-placement",
 	"    name: all-clusters\n---", "    name: all-clusters\n  createBlankClusterSecrets: true\n---",
 }
 
-// Changes are those that Manifest makes besides, as pairs of an old and a new text.
+// Changes are additional replacements for Manifest, as pairs of an old and a new text.
 var Changes []string
 
-// Manifest is a file of the checkout, fit for the fleet.
+// Manifest returns a file of the checkout, adapted to the fleet.
 func Manifest(f *fleet.Fleet, path string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(Root(), path))
 	if err != nil {
@@ -89,7 +89,7 @@ func applyFile(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, p
 	return err
 }
 
-// writeTemp writes a manifest into a file of its own and returns the path.
+// writeTemp writes a manifest into a new file, and returns the path.
 func writeTemp(manifest string) (string, error) {
 	file, err := os.CreateTemp("", "towline-*.yaml")
 	if err != nil {
@@ -101,7 +101,7 @@ func writeTemp(manifest string) (string, error) {
 	return file.Name(), file.Close()
 }
 
-// Install applies what a user applies before the first ApplicationSet.
+// Install applies the objects that a user applies before the first ApplicationSet.
 func Install(ctx context.Context, f *fleet.Fleet) error {
 	if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml"); err != nil {
 		return err
@@ -109,7 +109,7 @@ func Install(ctx context.Context, f *fleet.Fleet) error {
 	return ApplyExamples(ctx, f)
 }
 
-// ApplyExamples applies to the hub and its clusters what a user applies beside Towline.
+// ApplyExamples applies the examples to the hub and its clusters, as a user does in addition to Towline.
 func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
 	if err := Apply(ctx, f, &f.Hub.ControlPlane, "example/hub"); err != nil {
 		return err
@@ -122,8 +122,8 @@ func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// WaitImported waits until the GitOpsCluster of example/hub has made the clusters known to the hub's Argo CD. An
-// ApplicationSet that comes earlier finds none, and looks again only half a minute later.
+// WaitImported waits until the GitOpsCluster of example/hub has imported the clusters into the hub's Argo CD. An
+// earlier ApplicationSet finds no clusters, and generates again only half a minute later.
 func WaitImported(ctx context.Context, f *fleet.Fleet) error {
 	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for=condition=Ready", "gitopscluster/clusters", "--timeout=2m")
 	return err

@@ -19,17 +19,17 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// maestroName is the name of the program that serves works of Maestro, of its ServiceAccount, and of its Service.
+// maestroName is the name of the program that serves works from Maestro, of its ServiceAccount, and of its Service.
 const maestroName = "towline-maestro"
 
-// worksAPI is the APIService that says who serves ManifestWorks.
+// worksAPI is the APIService that selects the server of ManifestWorks.
 const worksAPI = "v1.work.open-cluster-management.io"
 
 // Maestro is a process of towline-maestro.
 type Maestro struct {
 	*fleet.Process
 
-	// Env is more of its environment, and ReadyTimeout bounds the wait for it to be ready; one minute where it is not set.
+	// Env is an addition to the environment. ReadyTimeout limits the wait for readiness. Default: one minute.
 	Env          []string
 	ReadyTimeout time.Duration
 
@@ -38,12 +38,13 @@ type Maestro struct {
 	port  int
 }
 
-// servingFiles are the certificate by which towline-maestro serves, which is its own authority, and its key.
+// servingFiles are the files of towline-maestro's serving certificate and its key. The certificate is its own
+// authority.
 type servingFiles struct{ cert, key string }
 
-// InstallMaestro puts the works of the hub into Maestro, as docs/maestro.md says: it runs towline-maestro with the rights of
-// deploy/maestro, and has the hub's API server send requests for works there. What watches works already is started anew: the garbage
-// collector. more are arguments beside those.
+// InstallMaestro moves the works of the hub to Maestro, as in docs/maestro.md: it runs towline-maestro with the rights
+// of deploy/maestro, and makes the hub's API server send requests for works to towline-maestro. The garbage collector
+// watches works already, so InstallMaestro restarts it. more are additional arguments.
 func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maestro, error) {
 	m, err := PrepareMaestro(ctx, f)
 	if err != nil {
@@ -59,7 +60,7 @@ func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maest
 	return m, errors.Join(f.Hub.StopProcess(ctx, collector), f.Hub.StartProcess(ctx, collector))
 }
 
-// PrepareMaestro builds towline-maestro and gives it the rights of deploy/maestro.
+// PrepareMaestro builds towline-maestro, and applies the rights of deploy/maestro.
 func PrepareMaestro(ctx context.Context, f *fleet.Fleet) (*Maestro, error) {
 	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease", "ids"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/maestro/"+file+".yaml"); err != nil {
@@ -76,18 +77,21 @@ func PrepareMaestro(ctx context.Context, f *fleet.Fleet) (*Maestro, error) {
 	return &Maestro{fleet: f, files: files}, nil
 }
 
-// Run starts the process. Nobody asks it for works before Serve. more are arguments beside those of its Deployment.
+// Run starts the process. Before Serve, no client sends requests for works. more are arguments in addition to the
+// arguments of the Deployment.
 func (m *Maestro) Run(ctx context.Context, more ...string) error {
 	return m.run(ctx, maestroName, true, more)
 }
 
-// StandBy runs another process, which waits for the one that leads to end. more are arguments that count more than those of the first.
+// StandBy runs a second process, which waits for the end of the leader. more are arguments that override the arguments
+// of the first process.
 func (m *Maestro) StandBy(ctx context.Context, name string, more ...string) (*Maestro, error) {
 	other := &Maestro{fleet: m.fleet, files: m.files}
 	return other, other.run(ctx, name, false, more)
 }
 
-// RESTConfig is how the hub's admin reaches the process without the hub's API server in between: for its metrics and profiles.
+// RESTConfig is the configuration of the hub's admin for a direct connection to the process, without the hub's API
+// server: for metrics and profiles.
 func (m *Maestro) RESTConfig() *rest.Config {
 	config := m.fleet.Hub.RESTConfig()
 	config.Host = fmt.Sprintf("https://127.0.0.1:%d", m.port)
@@ -95,12 +99,12 @@ func (m *Maestro) RESTConfig() *rest.Config {
 	return config
 }
 
-// Ready is an error while the process may not serve.
+// Ready returns an error while the process may not serve.
 func (m *Maestro) Ready(ctx context.Context) error {
 	return fleet.HTTPReady(fmt.Sprintf("https://127.0.0.1:%d/readyz", m.port))(ctx)
 }
 
-// Says is what the process answers the hub's admin at a path, whatever the status of the answer.
+// Says returns the answer of the process to the hub's admin at a path, for any status code.
 func (m *Maestro) Says(ctx context.Context, path string) (string, error) {
 	client, err := kubernetes.NewForConfig(m.RESTConfig())
 	if err != nil {
@@ -113,8 +117,8 @@ func (m *Maestro) Says(ctx context.Context, path string) (string, error) {
 	return "", err
 }
 
-// Serve has the hub's API server send requests for works to the process. In a cluster, a Service does that once its pod is ready: a process
-// is on this machine.
+// Serve makes the hub's API server send requests for works to the process. In a cluster, a Service does so for a ready
+// pod. The process runs on this machine instead.
 func (m *Maestro) Serve(ctx context.Context) error {
 	ca, err := os.ReadFile(m.files.cert)
 	if err != nil {
@@ -159,7 +163,7 @@ func writeServingFiles(f *fleet.Fleet) (servingFiles, error) {
 	return files, errors.Join(os.WriteFile(files.cert, cert, 0o600), os.WriteFile(files.key, key, 0o600))
 }
 
-// run starts the process, and waits until it is ready where it is to lead.
+// run starts the process. If the process is to lead, run waits until the process is ready.
 func (m *Maestro) run(ctx context.Context, name string, lead bool, more []string) error {
 	hub := m.fleet.Hub
 	kubeconfig, err := hub.ServiceAccountKubeconfig(ctx, Namespace, maestroName)

@@ -19,15 +19,15 @@ import (
 type Towline struct {
 	*fleet.Process
 
-	// Metrics and Probes are the addresses of its two servers, without a path, and Profiles that of a third, where
-	// Options.Profiles asked for it.
+	// Metrics and Probes are the addresses of the process's two servers, without a path. Profiles is the address of a
+	// third server, with Options.Profiles.
 	Metrics, Probes, Profiles string
 }
 
-// Build compiles the program from the checkout into the fleet's folder.
+// Build compiles the program from the checkout into the fleet's folder, and returns the path.
 func Build(ctx context.Context, f *fleet.Fleet) (string, error) { return build(ctx, f, "towline") }
 
-// BuildPlugin builds the plugin of kubectl and returns where it is.
+// BuildPlugin compiles the plugin of kubectl into the fleet's folder, and returns the path.
 func BuildPlugin(ctx context.Context, f *fleet.Fleet) (string, error) {
 	return build(ctx, f, "kubectl-towline")
 }
@@ -40,7 +40,7 @@ func build(ctx context.Context, f *fleet.Fleet, name string) (string, error) {
 	return binary, nil
 }
 
-// Compile builds a program of cmd into a file, as for its image, and with those flags of go build besides.
+// Compile builds a program of cmd into a file as for its image, with additional flags of go build.
 func Compile(ctx context.Context, name, binary string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-o", binary}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
@@ -52,28 +52,28 @@ func Compile(ctx context.Context, name, binary string, flags ...string) error {
 	return nil
 }
 
-// Options say how to run the program.
+// Options configure a run of the program.
 type Options struct {
-	// Binary is the program, and Name tells several that run apart.
+	// Binary is the path of the program. Name distinguishes several processes.
 	Binary, Name string
 
-	// Args are more arguments than those of the Deployment, and Env more of the environment.
+	// Args are arguments in addition to the arguments of the Deployment, and Env is an addition to the environment.
 	Args, Env []string
 
-	// Profiles has it serve Go profiles.
+	// Profiles enables the server of Go profiles.
 	Profiles bool
 
-	// ReadyTimeout bounds the wait for it to be ready. Default: one minute.
+	// ReadyTimeout limits the wait for readiness. Default: one minute.
 	ReadyTimeout time.Duration
 }
 
-// Run starts the program as its Deployment would, once Install has been done. name tells several apart.
+// Run starts the program as its Deployment would, after Install. name distinguishes several processes.
 func Run(ctx context.Context, f *fleet.Fleet, binary, name string, more ...string) (*Towline, error) {
 	return Start(ctx, f, Options{Binary: binary, Name: name, Args: more})
 }
 
-// Start starts the program as its Deployment would, with the environment too, once the chart has been installed or
-// deploy/install.yaml been applied.
+// Start starts the program as its Deployment would, including the environment. The chart or deploy/install.yaml must be
+// installed before.
 func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 	c, err := deployed(ctx, f)
 	if err != nil {
@@ -95,7 +95,7 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 		Metrics: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[0]),
 		Probes:  fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
 	}
-	// A pod knows its namespace and has addresses of its own; a process is told.
+	// A pod knows its namespace and has its own addresses. A process gets both as arguments.
 	args := append(slices.Clone(c.Args),
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]),
 		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
@@ -116,7 +116,7 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 	return t, err
 }
 
-// deployed is the container of the Deployment that has been applied to the hub.
+// deployed returns the container of the Deployment on the hub.
 func deployed(ctx context.Context, f *fleet.Fleet) (*corev1.Container, error) {
 	out, err := f.Hub.Kubectl(ctx, "--namespace", Namespace, "get", "deployment", "towline-controller",
 		"--output", "jsonpath={.spec.template.spec.containers[0]}")

@@ -8,10 +8,10 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// SecureMaestro runs one more of Maestro's servers, for the works of the fleet's. It speaks TLS with the certificate in a folder; see
-// fleet.WriteCertificates. It speaks to those only who show what it asks for, and asks the hub what they may: for "mtls" a certificate of
-// the folder's authority, and for "token" a token of the hub. The arguments are for a towline-maestro that speaks to it, with the files of
-// another folder.
+// SecureMaestro runs an additional server of Maestro for the works of the fleet. The server uses TLS with the
+// certificate in dir; see fleet.WriteCertificates. asks is the authentication of clients: "mtls" for a certificate of
+// dir's authority, or "token" for a token of the hub. The server asks the hub for the client's permissions. The
+// returned arguments are for a towline-maestro client of the server, with the files in clientDir.
 func SecureMaestro(ctx context.Context, f *fleet.Fleet, asks, dir, clientDir string) (*fleet.Process, []string, error) {
 	ports, err := f.FreePorts(5)
 	if err != nil {

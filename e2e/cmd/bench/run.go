@@ -58,7 +58,7 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// show prints a result, and writes it to a file where one is named.
+// show prints a result, and writes the result to a file if a file is named.
 func show(cmd *cobra.Command, r *bench.Result, file string) error {
 	bench.Costs(cmd.ErrOrStderr(), r)
 	err := bench.Table(cmd.OutOrStdout(), r)
@@ -68,7 +68,7 @@ func show(cmd *cobra.Command, r *bench.Result, file string) error {
 	return err
 }
 
-// measure prints what was measured, also when a later phase failed.
+// measure runs the benchmark, and prints the results, also after the failure of a later phase.
 func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) error {
 	var bounds []bench.Threshold
 	var err error
@@ -80,7 +80,7 @@ func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) err
 			return err
 		}
 	}
-	if o.Hold { // for hours, perhaps
+	if o.Hold { // possibly for hours
 		o.Done = func(r *bench.Result) {
 			if err := show(cmd, r, result); err != nil {
 				cmd.PrintErrln(err)

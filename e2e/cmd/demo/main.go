@@ -1,5 +1,5 @@
-// Command demo shows Towline at work on one machine: a hub, two managed clusters, and the guestbook that an
-// ApplicationSet on the hub brings to both.
+// Command demo shows Towline at work on one machine: a hub, two managed clusters, and the guestbook from an
+// ApplicationSet on the hub.
 package main
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// patience is how long the guestbook may take to become Healthy everywhere; it takes seconds.
+// patience limits the time until the guestbook is Healthy everywhere. The guestbook needs seconds.
 const patience = 3 * time.Minute
 
 func main() { os.Exit(run()) }
 
-// run is the exit code: 130 after Ctrl-C before all was up, as a shell would have it.
+// run returns the exit code: 130 after Ctrl-C during the start, as in a shell.
 func run() int {
 	transport := flag.String("transport", fleet.TransportHub, "where the works are: hub (in its etcd) or maestro")
 	flag.Parse()
@@ -42,7 +42,7 @@ func run() int {
 func demo(ctx context.Context, transport string) error {
 	f, err := fleet.Start(ctx, fleet.Options{
 		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
-		ArgoCD: fleet.ArgoCDOr("3"), // one version is built sooner than two
+		ArgoCD: fleet.ArgoCDOr("3"), // one version builds faster than two
 	})
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func demo(ctx context.Context, transport string) error {
 	}
 }
 
-// guestbook applies the example and waits until the hub says that it is Healthy on every cluster.
+// guestbook applies the example, and waits until the hub shows Healthy for every cluster.
 func guestbook(ctx context.Context, f *fleet.Fleet) error {
 	manifest, err := towline.Manifest(f, "example/guestbook-app-set.yaml")
 	if err != nil {
@@ -114,7 +114,7 @@ func guestbook(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
-// waitHealthy leaves the waiting to kubectl, which watches.
+// waitHealthy waits with kubectl, which uses a watch.
 func waitHealthy(ctx context.Context, f *fleet.Fleet, name string) error {
 	resource := "applications.argoproj.io/" + name
 	for _, condition := range []string{"create", "jsonpath={.status.sync.status}=Synced", "jsonpath={.status.health.status}=Healthy"} {
@@ -127,7 +127,7 @@ func waitHealthy(ctx context.Context, f *fleet.Fleet, name string) error {
 	return nil
 }
 
-// show prints what a user would look at, with the command that shows it.
+// show prints the objects of interest to a user, with the command for each.
 func show(ctx context.Context, f *fleet.Fleet) error {
 	views := []struct {
 		title string

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// readyMark begins the last line that `up` prints when it is ready.
+// readyMark begins the last line of `up` before it is ready.
 const readyMark = "process "
 
-// detach runs this very command again in a session of its own and shows its progress until it is ready.
+// detach runs the same command again in a new session, and shows its progress until the fleet is ready.
 func detach(ctx context.Context, out io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -46,7 +46,7 @@ func detach(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// follow copies what the fleet prints until it says that it is up, or ends.
+// follow copies the output of the fleet until the fleet is up, or ends.
 func follow(ctx context.Context, cmd *exec.Cmd, path string, out io.Writer) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -79,7 +79,7 @@ func follow(ctx context.Context, cmd *exec.Cmd, path string, out io.Writer) erro
 	}
 }
 
-// pause waits for more output. The end of either process ends it, and Ctrl-C here ends the fleet too.
+// pause waits for more output. The end of either process ends the wait, and Ctrl-C here ends the fleet too.
 func pause(ctx context.Context, cmd *exec.Cmd, ended chan error) error {
 	select {
 	case err := <-ended:

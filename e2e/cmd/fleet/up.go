@@ -63,7 +63,7 @@ func (o *upOptions) complete(dir string, out io.Writer) error {
 	return err
 }
 
-// parseLabels reads <cluster>:<key>=<value>.
+// parseLabels parses <cluster>:<key>=<value>.
 func parseLabels(flags []string) (map[string]map[string]string, error) {
 	labels := map[string]map[string]string{}
 	for _, flag := range flags {
@@ -80,7 +80,7 @@ func parseLabels(flags []string) (map[string]map[string]string, error) {
 	return labels, nil
 }
 
-// up runs a fleet until it is asked to end.
+// up runs a fleet until the user requests the end.
 func up(ctx context.Context, opts fleet.Options) error {
 	f, err := fleet.Start(ctx, opts)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command mutate changes the decisions of some packages one at a time, and fails where their tests notice nothing and
-// nobody has said why. See package mutation.
+// Command mutate changes the decisions of some packages one at a time. The command fails for each change that the tests
+// do not detect and that has no explanation. See package mutation.
 package main
 
 import (
@@ -55,7 +55,7 @@ func run() error {
 	return nil
 }
 
-// chosen are the targets of those packages; all for none.
+// chosen returns the targets of the packages; without packages, all targets.
 func chosen(packages []string) ([]mutation.Target, error) {
 	if len(packages) == 0 {
 		return mutation.Targets, nil
