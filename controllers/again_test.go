@@ -298,8 +298,9 @@ func TestMoveToWhereItIsNotThereAnyMore(t *testing.T) {
 	}
 }
 
-// TestMoveOfARequestThatMayNotBeTakenBack: the Application has lost the permission for the old cluster. Towline
-// therefore cannot tell the old cluster to keep the workload, and the old cluster keeps the Application too.
+// TestMoveOfARequestThatMayNotBeTakenBack: the Application has lost the permission for the old cluster, so Towline
+// cannot send the whole Application there. If the workload is to stay, the old cluster therefore keeps the Application
+// too.
 func TestMoveOfARequestThatMayNotBeTakenBack(t *testing.T) {
 	start(t)
 	for title, finalizers := range map[string][]string{"to stay": nil, "to go": {apis.FinalizerResources}} {

@@ -448,8 +448,8 @@ func TestAggregationRepairsWhatOthersWrite(t *testing.T) {
 	})
 }
 
-// TestAggregationTakesOver: Towline takes over the report of an older controller. A report without the label of an
-// ApplicationSet stays untouched while no ApplicationSet has its name.
+// TestAggregationTakesOver: Towline takes over the report of an older controller. A report without the label of reports
+// stays, even if its ApplicationSet has no Applications.
 func TestAggregationTakesOver(t *testing.T) {
 	set, foreign := applicationSet(t), applicationSet(t)
 	old := &v1alpha1.MulticlusterApplicationSetReport{}

@@ -83,8 +83,9 @@ type Options struct {
 	// AfterRestore is a value of delivery.AfterRestoreModes. Empty: the first value.
 	AfterRestore string
 
-	// LossWindow is the time after a start in which Towline checks whether the hub has lost its Applications, judging
-	// by the number of missing Applications. 0: the default of propagation.Reconciler.
+	// LossWindow is how long Towline looks for further missing Applications, after the discovery of a missing
+	// Application without a deletion event. Then Towline decides whether the hub has lost its Applications. 0: the
+	// default of propagation.Reconciler.
 	LossWindow time.Duration
 
 	// CRDInterval is the interval of the check whether an awaited CRD is installed. 0: 5 s.

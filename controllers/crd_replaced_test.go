@@ -55,8 +55,8 @@ func replacingCRD(t *testing.T, plural string, prunes func() bool) (serve func(p
 }
 
 // TestAggregationWhoseCRDIsReplaced: without any further change, reports contain all the fields that the CRD keeps, in
-// either order of the two CRDs. Towline writes each cut report once, and writes no report before its cut. A single
-// event names the missing fields.
+// either order of the two CRDs. Under the published CRD, Towline does not rewrite the cut reports. Under its own CRD,
+// Towline writes each cut report once. A single event names the missing fields.
 func TestAggregationWhoseCRDIsReplaced(t *testing.T) {
 	probe := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace(t, unique("probe")), Name: "probe"}}
 	probe.Status.Conditions = []metav1.Condition{{

@@ -163,8 +163,8 @@ func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	expectNoDependency(t, objects)
 }
 
-// TestTakingBackWhatTheClusterRefused: the agent never owned the refused dependency, and does not become its owner when
-// the Application is managed again, also after a change or the end of the work.
+// TestTakingBackWhatTheClusterRefused: the agent never owned the refused dependency, and must not own it when the
+// Application is managed again. The rule holds even if the work changes or ends.
 func TestTakingBackWhatTheClusterRefused(t *testing.T) {
 	start(t)
 	for title, tc := range map[string]struct {

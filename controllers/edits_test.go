@@ -18,8 +18,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// owned returns the number of the Application's fields that the work agent owns according to the API server, and the
-// number in the annotation of the work.
+// owned returns two numbers of fields of an Application: the fields that the work agent owns according to the API
+// server, and the number in the annotation of the work.
 func owned(t *testing.T, app *unstructured.Unstructured) (owns, sets int) {
 	t.Helper()
 	sets, err := strconv.Atoi(app.GetAnnotations()[apis.AnnotationFields])

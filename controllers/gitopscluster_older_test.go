@@ -172,7 +172,7 @@ func TestGitOpsClusterWhoseAnnotationIsLost(t *testing.T) {
 }
 
 // TestGitOpsClusterThatChangesMeanwhile: while Towline removes one namespace from the annotation, a user adds a second
-// namespace. The second namespace must stay in the annotation.
+// namespace. Towline does not lose the second namespace: the Secret there is deleted too.
 func TestGitOpsClusterThatChangesMeanwhile(t *testing.T) {
 	tow := start(t)
 	before, home, third := consenting(t), namespace(t, unique("team")), consenting(t)

@@ -44,8 +44,8 @@ func filled(app *argocd.Application) workv1.ManifestWorkStatus {
 	return status
 }
 
-// TestClustersThatFillTheirWorks: the hub shows the valid fields, and each replica caches only a small part of the
-// status.
+// TestClustersThatFillTheirWorks: the hub shows the health with a shortened message, and each replica caches only a
+// small part of the status.
 func TestClustersThatFillTheirWorks(t *testing.T) {
 	start(t)
 	c := cluster(t)

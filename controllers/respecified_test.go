@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestAChangeThatIsNotCompared: until the cluster has compared the new spec of an Application, the hub does not show
-// Synced, although the cluster still reports Synced for the old spec.
+// TestAChangeThatIsNotCompared: the hub does not show Synced before the cluster has compared the new spec of an
+// Application. Until then, the cluster still reports Synced for the old spec.
 func TestAChangeThatIsNotCompared(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).ApplicationSet("set").

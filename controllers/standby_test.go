@@ -37,8 +37,8 @@ func contends(lease *coordinationv1.Lease) func(*ctrl.Options) {
 	}
 }
 
-// TestAReplicaThatWaitsRemembersNoEnds: a standby replica forgets deletions without remaining objects, and has no extra
-// work as the leader.
+// TestAReplicaThatWaitsRemembersNoEnds: a standby replica forgets the Applications that were created and deleted while
+// it waited. As the leader, it does not read these Applications.
 func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	lease := heldLease(t)
 	leader := start(t)

@@ -88,7 +88,8 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestDeletionThatAnOperationDoesNotHold: no operation remains, or no cluster can answer.
+// TestDeletionThatAnOperationDoesNotHold: the deletion is forced, or no operation remains, or the cluster cannot
+// answer.
 func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 	start(t)
 	t.Run("forced", func(t *testing.T) {

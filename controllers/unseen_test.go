@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestReleaseBeforeTheAgentHasSeenIt: neither the work nor its dependencies remain, not even for an agent that comes
-// later.
+// TestReleaseBeforeTheAgentHasSeenIt: Towline deletes the work and its dependencies at once, so a later agent finds
+// none of them. Only the work of the AppProject waits for the agent.
 func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
