@@ -49,7 +49,7 @@ func standsBack(t *testing.T, g *v1beta1.GitOpsCluster, reason string) {
 
 // TestGitOpsClusterBesideAnOlderController: while the older controller runs, or may come back, its Secrets stay
 // unchanged, and the GitOpsCluster gets only a condition. After the older controller has stopped for good, Towline
-// takes the Secrets over without a change, so pushed Applications go on.
+// takes over the existing Secrets with their addresses and credentials, so pushed Applications go on.
 func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	const (
 		host   = "cluster-proxy-addon-user.multicluster-engine.svc.cluster.local"
