@@ -10,9 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Client is a manager's client whose indexes give what the shared cache holds, without a copy. A list of controller-runtime copies
-// each object that an index finds, and a coarse index finds twenty-five for one on a hub with 100,000 Applications. Every event of a work
-// looks some up, and a start has an event for every work: copying took longer there than reading everything from the hub.
+// Client is a manager's client that looks objects up in the shared cache's indexes without copies. A list of
+// controller-runtime copies each object found by an index. On a hub with 100,000 Applications, a coarse index finds
+// twenty-five objects for a single match. Every event of a work causes look-ups, and a start has an event for every
+// work: at a start, copying took longer than reading everything from the hub.
 type Client struct {
 	client.Client
 	informers ctrlcache.Informers
@@ -31,8 +32,9 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	return &Client{Client: c, informers: informers}, nil
 }
 
-// indexed are the objects of a type that an index has for a value. It waits until the cache has been filled, as a list does, and is an
-// error where nobody has started the cache. The objects are the cache's own: not to be changed.
+// indexed returns the objects of a type that an index has for a value. Like a list, indexed waits until the cache is
+// filled. indexed returns an error if the cache was not started. The objects are shared with the cache: the caller must
+// not change the objects.
 func indexed[T client.Object](ctx context.Context, c *Client, of T, name, value string) ([]T, error) {
 	informer, err := c.informers.GetInformer(ctx, of)
 	if err != nil {

@@ -26,15 +26,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// filled are the informers of a cache that has been filled, or that nobody has started, and its reader.
+// filled is a cache with filled informers, or with informers that were not started.
 type filled struct {
 	ctrlcache.Cache
 	apps, works cache.SharedIndexInformer
 	notStarted  bool
-	filling     bool // until the context ends
+	filling     bool // GetInformer blocks until the context ends
 }
 
-// informer is one of them.
+// informer is an informer of filled.
 type informer struct {
 	cache.SharedIndexInformer
 	synced bool
@@ -55,7 +55,7 @@ func (f *filled) GetInformer(ctx context.Context, obj client.Object, _ ...ctrlca
 	return informer{f.apps, !f.notStarted}, nil
 }
 
-// byAll indexes as controller-runtime's cache does.
+// byAll adds an index in the form of controller-runtime's cache.
 func byAll(t testing.TB, of cache.SharedIndexInformer, name string, values client.IndexerFunc) {
 	t.Helper()
 	err := of.AddIndexers(cache.Indexers{fieldIndex + name: func(obj any) (out []string, err error) {
@@ -69,7 +69,8 @@ func byAll(t testing.TB, of cache.SharedIndexInformer, name string, values clien
 	}
 }
 
-// newFilled is a cache with two Applications of one name on two clusters, and the work of the first.
+// newFilled returns a cache with two Applications of the same name on two clusters, and the work of the first
+// Application.
 func newFilled(t *testing.T) (f *filled, app *argocd.Application, w *workv1.ManifestWork) {
 	t.Helper()
 	f = &filled{
@@ -93,7 +94,7 @@ func newFilled(t *testing.T) (f *filled, app *argocd.Application, w *workv1.Mani
 	return f, app, w
 }
 
-// TestClientFinds: what an index finds is what the cache holds, and no list is asked for.
+// TestClientFinds: a look-up by an index returns the cached objects, without a list request.
 func TestClientFinds(t *testing.T) {
 	f, app, w := newFilled(t)
 	c, err := NewClient(&rest.Config{}, client.Options{Scheme: runtime.NewScheme(), Cache: &client.CacheOptions{Reader: f}})
@@ -114,7 +115,7 @@ func TestClientFinds(t *testing.T) {
 	}
 }
 
-// TestClientNotStarted: that nothing has been read does not look as if nothing were there.
+// TestClientNotStarted: a look-up in a cache that was not started is an error, and not an empty result.
 func TestClientNotStarted(t *testing.T) {
 	f, _, _ := newFilled(t)
 	f.notStarted = true
@@ -124,7 +125,8 @@ func TestClientNotStarted(t *testing.T) {
 	}
 }
 
-// TestClientsAreNotHidden: a reconciler embeds its client, and an index that is asked with the reconciler lists.
+// TestClientsAreNotHidden: no code passes a reconciler to package index. A reconciler embeds its client, so a look-up
+// with the reconciler would list instead of using the index.
 func TestClientsAreNotHidden(t *testing.T) {
 	hidden := regexp.MustCompile(`index\.[A-Z]\w*\(\w+, [rc][,)]`)
 	looked := 0
@@ -144,7 +146,7 @@ func TestClientsAreNotHidden(t *testing.T) {
 	}
 }
 
-// TestClientWithoutCache: a client that reads from the API server lists there.
+// TestClientWithoutCache: a client without a cache lists from the API server.
 func TestClientWithoutCache(t *testing.T) {
 	c, err := NewClient(&rest.Config{}, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
@@ -155,7 +157,7 @@ func TestClientWithoutCache(t *testing.T) {
 	}
 }
 
-// BenchmarkOfWork finds the Application of a work among 100,000.
+// BenchmarkOfWork finds the Application of a work among 100,000 Applications.
 func BenchmarkOfWork(b *testing.B) {
 	f := &filled{apps: NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
 	byAll(b, f.apps, ByWork, coarse(workOf))
@@ -177,7 +179,7 @@ func BenchmarkOfWork(b *testing.B) {
 	}
 }
 
-// TestLookUpAsTheProcessEnds: what waits for the cache then finds nothing.
+// TestLookUpAsTheProcessEnds: a look-up that waits for the cache finds nothing when the process ends.
 func TestLookUpAsTheProcessEnds(t *testing.T) {
 	f, _, _ := newFilled(t)
 	f.filling = true
@@ -192,8 +194,8 @@ func TestLookUpAsTheProcessEnds(t *testing.T) {
 	}
 }
 
-// TestMust: a mistake in the program ends it, and so does a deadline, after which a process goes on: it must not take for gone what has
-// not been read.
+// TestMust: a mistake in the program panics. An exceeded deadline panics too: the process goes on, and must not treat
+// unread objects as deleted. A cancelled context does not panic.
 func TestMust(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -11,11 +11,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// buckets is how many entries a coarse index has.
+// buckets is the number of entries in a coarse index.
 //
-// An index by something of which every object has another value takes some 300 bytes for each: a key, an entry, and a
-// set of one. A coarse index is by a hash of it instead. What is found is looked at again; with 100,000 Applications it
-// is some twenty-five.
+// An index with a different value for every object takes some 300 bytes for each object: a key, an entry, and a set
+// with a single element. A coarse index uses a hash of the value instead. The caller filters the found objects: some
+// twenty-five with 100,000 Applications.
 const buckets = 4096
 
 var (
@@ -28,10 +28,10 @@ var (
 	}()
 )
 
-// bucket stands for a value in a coarse index.
+// bucket returns the key of a value in a coarse index.
 func bucket(value string) string { return names[maphash.String(seed, value)%buckets] }
 
-// coarse makes an index coarse.
+// coarse turns an index function into the function of a coarse index.
 func coarse(values client.IndexerFunc) client.IndexerFunc {
 	return func(obj client.Object) []string {
 		out := values(obj)
@@ -42,13 +42,13 @@ func coarse(values client.IndexerFunc) client.IndexerFunc {
 	}
 }
 
-// inBucket are the Applications that a coarse index finds for a value, and which are the ones that are looked for. They
-// are the cache's own: not to be changed.
+// inBucket returns the wanted Applications among the matches of a coarse index for a value. The Applications are shared
+// with the cache: the caller must not change the Applications.
 func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []*argocd.Application {
 	return only(Applications(ctx, c, name, bucket(value)), wanted)
 }
 
-// only are those that are looked for. The list is used for them.
+// only returns the wanted Applications. The result reuses the array of found.
 func only(found []*argocd.Application, wanted func(*argocd.Application) bool) []*argocd.Application {
 	return slices.DeleteFunc(found, func(app *argocd.Application) bool { return !wanted(app) })
 }

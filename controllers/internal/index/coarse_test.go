@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// cached is an indexer with what the informers' would have.
+// cached returns an indexer with an index as the informers have.
 func cached(t *testing.T, index string, values client.IndexerFunc, objects ...client.Object) cache.Indexer {
 	t.Helper()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{index: func(obj any) ([]string, error) {
@@ -55,7 +55,7 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
-// TestNoBucket: what has nothing to be found by is in no bucket.
+// TestNoBucket: an object without an index value is in no bucket.
 func TestNoBucket(t *testing.T) {
 	for title, got := range map[string][]string{
 		"an Application without a cluster": coarse(workOf)(&argocd.Application{}),

@@ -12,12 +12,13 @@ import (
 // ByDecision finds the PlacementDecisions that name a given ManagedCluster.
 const ByDecision = "decision"
 
-// AddDecisions registers ByDecision, which a hub without placements cannot have. A cache takes it once.
+// AddDecisions registers ByDecision. A hub without placements cannot have the index. A cache accepts each index only
+// once.
 func AddDecisions(ctx context.Context, indexer client.FieldIndexer) error {
 	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, ByDecision, DecidedBy)
 }
 
-// DecidedBy are the clusters that a PlacementDecision names.
+// DecidedBy returns the clusters named by a PlacementDecision.
 func DecidedBy(decision client.Object) []string {
 	return clusterimport.Decided(decision.(*clusterv1beta1.PlacementDecision))
 }

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// ByObjects finds the ManifestWork that a given objects work would belong to. It is coarse.
+	// ByObjects finds the ManifestWork to which a given objects work would belong. The index is coarse.
 	ByObjects = "objects"
 
-	// ByRepository finds the Applications with a source at a given normalized address, and those with one on a given
-	// host of repositories.
+	// ByRepository finds the Applications with a source at a given normalized address, or with a source on a given host
+	// of repositories.
 	ByRepository = "repository"
 
-	// ByObject finds the Applications that name a given Secret or ConfigMap to travel beside them, by
+	// ByObject finds the Applications that name a given Secret or ConfigMap for delivery beside them. The key is
 	// "<namespace>/secret/<name>" or "<namespace>/configmap/<name>".
 	ByObject = "object"
 
-	// ByCredential finds the ManifestWorks that carry the credential of a given hub Secret, by the name that the work has
-	// on every cluster.
+	// ByCredential finds the ManifestWorks that carry the credential of a given hub Secret. The key is the work's name,
+	// equal on every cluster.
 	ByCredential = "credential"
 
-	// ByDependencies finds the ManifestWorks on a given cluster that carry what travels beside Applications.
+	// ByDependencies finds the ManifestWorks on a given cluster that carry dependencies of Applications.
 	ByDependencies = "dependencies"
 )
 
@@ -54,7 +54,7 @@ func repositoriesOf(obj client.Object) []string {
 	return out
 }
 
-// objectsOf is the dependency work that would belong to an Application's work.
+// objectsOf returns the key of the objects work for an Application's work.
 func objectsOf(obj client.Object) []string {
 	if _, ok := dependency.KindOf(obj.GetName()); ok {
 		return nil
@@ -76,30 +76,30 @@ func dependenciesOf(obj client.Object) []string {
 	return []string{obj.GetNamespace()}
 }
 
-// ApplicationsOfProjectWork are the Applications that may need a given work with an AppProject, by what they say
-// themselves. They are the cache's own: not to be changed.
+// ApplicationsOfProjectWork returns the Applications that may need a given work with an AppProject, judged by the
+// Applications' own specs. The Applications are shared with the cache: the caller must not change the Applications.
 func ApplicationsOfProjectWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
 	return slices.DeleteFunc(Applications(ctx, c, ByCluster, key.Namespace), func(app *argocd.Application) bool {
 		return dependency.ProjectKey(key.Namespace, dependency.ReadSpec(app).Project) != key
 	})
 }
 
-// ApplicationsOfObjectsWork are the Applications that may need a given work with objects, by what they say themselves.
-// They are the cache's own: not to be changed.
+// ApplicationsOfObjectsWork returns the Applications that may need a given work with objects, judged by the
+// Applications' own specs. The Applications are shared with the cache: the caller must not change the Applications.
 func ApplicationsOfObjectsWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
 	return inBucket(ctx, c, ByWork, key.String(), func(app *argocd.Application) bool {
 		return app.Cluster() == key.Namespace && dependency.ObjectsKey(work.Key(app)) == key
 	})
 }
 
-// WorksBesideObjects are the ManifestWorks that a given objects work would belong to.
+// WorksBesideObjects returns the ManifestWorks to which a given objects work would belong.
 func WorksBesideObjects(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
 	return slices.DeleteFunc(Works(ctx, c, ByObjects, bucket(key.String())), func(w types.NamespacedName) bool {
 		return dependency.ObjectsKey(w) != key
 	})
 }
 
-// Works are the keys of the ManifestWorks that an index of the cache finds for a value.
+// Works returns the keys of the ManifestWorks that an index of the cache has for a value.
 func Works(ctx context.Context, c client.Reader, name, value string) []types.NamespacedName {
 	found, err := works(ctx, c, name, value)
 	Must(ctx, err)

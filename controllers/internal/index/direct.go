@@ -10,29 +10,29 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Direct is a client of the API server itself, for whoever looks at one Application only. It has no indexes: what they would find
-// is selected by the API server by its name. So it does not find the works of an earlier Application of the same name. It writes
-// nothing.
+// Direct is a client of the API server itself, for looking at a single Application. Direct has no indexes: the API
+// server selects objects by name instead. Direct therefore does not find the works of an earlier Application with the
+// same name. Direct creates nothing.
 type Direct struct {
 	client.Client
 
-	// Work is the name of the work of the Application that is looked at.
+	// Work is the name of the Application's work.
 	Work string
 }
 
-// Create does nothing: a dry run needs the right to make works, which people do not have.
+// Create does nothing: a dry run would need the right to create works, and users do not have the right.
 func (*Direct) Create(context.Context, client.Object, ...client.CreateOption) error { return nil }
 
-// applications are those for pull of that name, in any namespace.
+// applications returns the pull Applications of the given name, in any namespace.
 func (d *Direct) applications(ctx context.Context, name string) []*argocd.Application {
 	list := &argocd.ApplicationList{}
 	if d.List(ctx, list, client.MatchingFields{"metadata.name": name}, client.HasLabels{apis.LabelPull}) != nil {
-		return nil // the reader knows that, and that the answer is not whole
+		return nil // the reader of Direct has recorded the error, and reports an incomplete answer
 	}
 	return pointers(list.Items)
 }
 
-// owners are the Applications that can have the work of that name.
+// owners returns the Applications that can have the named work.
 func (d *Direct) owners(ctx context.Context, work string) []*argocd.Application {
 	name := work
 	if i := strings.LastIndexByte(work, '-'); i > 0 {

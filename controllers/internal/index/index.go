@@ -1,5 +1,5 @@
-// Package index names the indexes of the shared cache and computes their keys. The controllers look things up by
-// them instead of listing; controllers.Add registers them.
+// Package index names the indexes of the shared cache and computes their keys. The controllers look objects up by an
+// index instead of listing. controllers.Add registers the indexes.
 package index
 
 import (
@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// ByWork finds the Application that must have a given ManifestWork, or a given objects work. It is computed from
-	// the Application alone, so a cluster cannot speak for another's Applications. It is coarse.
+	// ByWork finds the Application that must have a given ManifestWork, or a given objects work. The key comes from the
+	// Application alone, so a cluster cannot claim the Applications of a different cluster. The index is coarse.
 	ByWork = "work"
 
 	// ByCluster finds the Applications that name a given ManagedCluster.
 	ByCluster = "cluster"
 
-	// BySet finds the Applications for pull of a given ApplicationSet, by its "<namespace>/<name>".
+	// BySet finds the pull Applications of a given ApplicationSet, by the set's "<namespace>/<name>".
 	BySet = "set"
 
 	// ByProject finds the Applications that name a given AppProject.
 	ByProject = "project"
 
-	// ByTarget finds the Applications that are to have a given namespace and name on a given cluster; see Target. It is
+	// ByTarget finds the Applications with a given namespace and name on a given cluster; see Target. The index is
 	// coarse.
 	ByTarget = "target"
 
-	// ByPlacement finds the Applications that follow a given Placement, by its "<namespace>/<name>": that of their own
-	// namespace.
+	// ByPlacement finds the Applications that follow a given Placement in their own namespace. The key is the
+	// Placement's "<namespace>/<name>".
 	ByPlacement = "placement"
 
-	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application. The annotations are the
-	// cluster's to change: good for finding candidates for removal from that cluster's own namespace, and for nothing
-	// else. It is coarse.
+	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application. The cluster can change
+	// the annotations. The index is therefore only good for finding candidates for removal from the cluster's own
+	// namespace. The index is coarse.
 	ByHubApplication = "hubApplication"
 )
 
@@ -56,7 +56,7 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	})
 }
 
-// field is an index of one type of objects.
+// field is an index for a type of objects.
 type field struct {
 	object client.Object
 	name   string
@@ -72,7 +72,8 @@ func add(ctx context.Context, indexer client.FieldIndexer, fields []field) error
 	return nil
 }
 
-// workOf is the Application's work by the name of the objects work that belongs to it: one index finds by both.
+// workOf returns the key of the objects work for the Application's work. The index finds the Application by the work
+// and by the objects work.
 func workOf(obj client.Object) []string {
 	key := work.Key(obj.(*argocd.Application))
 	if key.Namespace == "" {
@@ -99,7 +100,7 @@ func placementOf(obj client.Object) []string {
 	return nil
 }
 
-// Followers are the Applications of a namespace that follow the Placement of that name.
+// Followers returns the Applications of a namespace that follow the named Placement.
 func Followers(ctx context.Context, c client.Reader, namespace, placement string) []types.NamespacedName {
 	return keysOf(Applications(ctx, c, ByPlacement, namespace+"/"+placement))
 }
@@ -111,7 +112,8 @@ func setOf(obj client.Object) []string {
 	return nil
 }
 
-// SetOf is the ApplicationSet of an Application, and whether it has one and is selected for pull.
+// SetOf returns the ApplicationSet of an Application. The second result is true if the Application has an
+// ApplicationSet and is selected for pull.
 func SetOf(app *argocd.Application) (types.NamespacedName, bool) {
 	name, ok := app.ApplicationSet()
 	if !ok || !app.Pulled() {
@@ -127,7 +129,8 @@ func hubApplicationOf(obj client.Object) []string {
 	return nil
 }
 
-// Target is where an Application is to be: "<cluster>/<namespace>/<name>"; empty when it names no cluster.
+// Target returns the place of an Application on its cluster: "<cluster>/<namespace>/<name>". The result is empty if the
+// Application names no cluster.
 func Target(app *argocd.Application) string {
 	if app.Cluster() == "" {
 		return ""
@@ -142,7 +145,7 @@ func targetOf(obj client.Object) []string {
 	return nil
 }
 
-// ApplicationsOfTarget are the Applications with the same target as this one, itself included.
+// ApplicationsOfTarget returns the Applications with the same target as app, app included.
 func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Application) []types.NamespacedName {
 	target := Target(app)
 	if d, ok := c.(*Direct); ok {
@@ -151,16 +154,17 @@ func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Appl
 	return keysOf(inBucket(ctx, c, ByTarget, target, func(other *argocd.Application) bool { return Target(other) == target }))
 }
 
-// HubApplication is the hub Application that a ManifestWork's annotations name, and whether they name one. See
-// ByHubApplication for what it may be used for.
+// HubApplication returns the hub Application named by a ManifestWork's annotations, and false if the annotations name
+// none. See ByHubApplication for the permitted use.
 func HubApplication(obj client.Object) (types.NamespacedName, bool) { return work.HubApplication(obj) }
 
-// ApplicationsOfWork are the Applications that must have the work of that key, as the hub has it.
+// ApplicationsOfWork returns the hub Applications that must have the given work.
 func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
 	return keysOf(OfWork(ctx, c, key))
 }
 
-// OfWork are the same Applications themselves. They are the cache's own: not to be changed.
+// OfWork returns the Applications of ApplicationsOfWork as objects. The Applications are shared with the cache: the
+// caller must not change the Applications.
 func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
 	wanted := func(app *argocd.Application) bool { return app.Cluster() == key.Namespace && work.Key(app) == key }
 	if d, ok := c.(*Direct); ok {
@@ -169,8 +173,8 @@ func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*a
 	return inBucket(ctx, c, ByWork, dependency.ObjectsKey(key).String(), wanted)
 }
 
-// WorksNaming are the ManifestWorks whose annotations name the hub Application, of those that are wanted, which is asked of
-// the cache's own. See ByHubApplication for what that may be used for.
+// WorksNaming returns the wanted ManifestWorks whose annotations name the hub Application. wanted gets the works of the
+// cache and must not change the works. See ByHubApplication for the permitted use.
 func WorksNaming(
 	ctx context.Context, c client.Reader, app types.NamespacedName, wanted func(*workv1.ManifestWork) bool,
 ) ([]workv1.ManifestWork, error) {
@@ -188,38 +192,38 @@ func WorksNaming(
 	return out, err
 }
 
-// ApplicationsOfCluster are the Applications that name the ManagedCluster.
+// ApplicationsOfCluster returns the Applications that name the ManagedCluster.
 func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string) []types.NamespacedName {
 	return keysOf(Applications(ctx, c, ByCluster, cluster))
 }
 
-// ApplicationsOfProject are the Applications that name the AppProject.
+// ApplicationsOfProject returns the Applications that name the AppProject.
 func ApplicationsOfProject(ctx context.Context, c client.Reader, project string) []types.NamespacedName {
 	return keysOf(Applications(ctx, c, ByProject, project))
 }
 
-// AllApplications are those of the whole hub that the cache holds.
+// AllApplications returns all Applications of the hub in the cache.
 func AllApplications(ctx context.Context, c client.Reader) []types.NamespacedName {
 	return lookUp(ctx, c)
 }
 
-// ApplicationsOfNamespace are the Applications of a namespace of the hub.
+// ApplicationsOfNamespace returns the Applications of a namespace of the hub.
 func ApplicationsOfNamespace(ctx context.Context, c client.Reader, namespace string) []types.NamespacedName {
 	return lookUp(ctx, c, client.InNamespace(namespace))
 }
 
-// ApplicationsOfNamespaceAndCluster are those of a namespace of the hub that name the ManagedCluster.
+// ApplicationsOfNamespaceAndCluster returns the Applications of a hub namespace that name the ManagedCluster.
 func ApplicationsOfNamespaceAndCluster(ctx context.Context, c client.Reader, namespace, cluster string) []types.NamespacedName {
 	return keysOf(only(Applications(ctx, c, ByCluster, cluster), func(app *argocd.Application) bool { return app.Namespace == namespace }))
 }
 
-// ApplicationsOfSet are the Applications for pull of the ApplicationSet.
+// ApplicationsOfSet returns the pull Applications of the ApplicationSet.
 func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) []types.NamespacedName {
 	return keysOf(Applications(ctx, c, BySet, set.String()))
 }
 
-// ApplicationsOfWorks are the hub Applications that the annotations of some works name. See ByHubApplication for what
-// they may be used for.
+// ApplicationsOfWorks returns the hub Applications named by the annotations of the matching works. See ByHubApplication
+// for the permitted use.
 func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
 	list := &workv1.ManifestWorkList{}
 	Must(ctx, c.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...))
@@ -232,22 +236,24 @@ func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.L
 	return keys
 }
 
-// Must panics with an error of a look-up in the cache. It can fail only when the index was never registered, or the cache was not started:
-// a mistake in the program that no caller could do anything about. But where ctx was cancelled the process ends, and the look-up had to wait
-// for the cache until then. Then the caller gets nothing, which does no harm: nobody acts on it any more. A panic would keep the process from
-// giving up its Lease.
+// Must panics with the error of a look-up in the cache. A look-up can fail only if the index was never registered or
+// the cache was not started. Both are mistakes in the program, and no caller can correct them. Must does not panic if
+// ctx was cancelled: the process ends, and the look-up waited for the cache until then. The caller then gets an empty
+// result. The empty result is harmless, because no controller acts any more. A panic would keep the process from giving
+// up its Lease.
 func Must(ctx context.Context, err error) {
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		panic(err)
 	}
 }
 
-// lookUp are the keys of what list finds.
+// lookUp returns the keys of the Applications found by list.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
 	return keysOf(list(ctx, c, match...))
 }
 
-// Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.
+// Applications returns the Applications that an index of the cache has for a value. The Applications are shared with
+// the cache: the caller must not change the Applications.
 func Applications(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
 	cached, ok := c.(*Client)
 	if !ok {
@@ -258,7 +264,8 @@ func Applications(ctx context.Context, c client.Reader, name, value string) []*a
 	return apps
 }
 
-// works are the ManifestWorks that an index of the cache has for a value. They are the cache's own: not to be changed.
+// works returns the ManifestWorks that an index of the cache has for a value. The works are shared with the cache: the
+// caller must not change the works.
 func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.ManifestWork, error) {
 	if cached, ok := c.(*Client); ok {
 		return indexed(ctx, cached, &workv1.ManifestWork{}, name, value)
@@ -268,7 +275,8 @@ func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.
 	return pointers(list.Items), err
 }
 
-// list is what lookUp finds, and Applications without a Client. The Applications are the cache's own: not to be changed.
+// list returns the matching Applications with a List request to c. The Applications are shared with the cache: the
+// caller must not change the Applications.
 func list(ctx context.Context, c client.Reader, match ...client.ListOption) []*argocd.Application {
 	apps := &argocd.ApplicationList{}
 	Must(ctx, c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...))

@@ -16,19 +16,19 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// allNamespaces begins the keys by which controller-runtime indexes an object whatever its namespace is.
+// allNamespaces is the prefix of controller-runtime's index keys for look-ups across all namespaces.
 const allNamespaces = "__all_namespaces/"
 
-// fieldIndex begins the names of controller-runtime's indexes by a field.
+// fieldIndex is the prefix of the names of controller-runtime's field indexes.
 const fieldIndex = "field:"
 
-// NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
-// one namespace. Nobody looks Applications and works up so: these entries are left out, and such an index cannot be
-// combined with client.InNamespace. Together with coarse indexes this took the memory of 10,000 Applications from 212 to
-// 149 MiB (docs/scale.md).
+// NewInformer creates the informers of the cache. controller-runtime indexes every object twice: the second entry is
+// for look-ups within a namespace. Towline never looks up Applications and works within a namespace. NewInformer leaves
+// these entries out, so such an index cannot be combined with client.InNamespace. Together with coarse indexes, the
+// omission reduced the memory of 10,000 Applications from 212 to 149 MiB (docs/scale.md).
 //
-// Objects that clusters write are made small page by page, where the API server does not stream them. Works may be served by another
-// server than kube-apiserver, and are awaited while that is away.
+// Objects written by clusters are reduced page by page, if the API server does not stream lists. A server other than
+// kube-apiserver may serve works. During an outage of the server, the informer waits for the server.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	switch obj.(type) {
 	case *argocd.Application:
@@ -41,7 +41,7 @@ func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duratio
 	return cache.NewSharedIndexInformer(lw, obj, resync, by)
 }
 
-// sifted is an informer that transforms the objects of a list before it has read all of them.
+// sifted is an informer that transforms the objects of a list page by page, before the whole list is read.
 type sifted struct {
 	cache.SharedIndexInformer
 	lists *sieve.Sieve

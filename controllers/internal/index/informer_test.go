@@ -21,7 +21,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestNewInformer: indexes of Applications and works have one entry, all others both.
+// TestNewInformer: indexes of Applications and works have only the entry for all namespaces. All other indexes have
+// both entries.
 func TestNewInformer(t *testing.T) {
 	both := func(any) ([]string, error) { return []string{"ns/key", allNamespaces + "key"}, nil }
 	one, two := []string{allNamespaces + "key"}, []string{"ns/key", allNamespaces + "key"}
@@ -48,7 +49,7 @@ func TestNewInformer(t *testing.T) {
 	}
 }
 
-// TestWorksAreAwaited: an informer of works asks every second while nobody serves them.
+// TestWorksAreAwaited: an informer of works asks every second while no server serves works.
 func TestWorksAreAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const away = time.Minute
@@ -73,11 +74,11 @@ func TestWorksAreAwaited(t *testing.T) {
 	})
 }
 
-// older is an API server that does not stream lists (before Kubernetes 1.34), with works that clusters have filled.
+// older is an API server that does not stream lists (before Kubernetes 1.34), with works full of cluster reports.
 type older struct {
 	works int
 
-	// full is how many of those that were read have not been made small, and most how many that were at a time.
+	// full is the number of works read and not yet reduced. most is the highest value of full.
 	full, most int
 }
 
@@ -87,7 +88,7 @@ func (o *older) ListWithContext(_ context.Context, options metav1.ListOptions) (
 		from, _ = strconv.Atoi(options.Continue)
 	}
 	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
-	if options.ResourceVersion != "0" && options.Limit > 0 && from+int(options.Limit) < o.works { // "0" is answered from memory, at once
+	if options.ResourceVersion != "0" && options.Limit > 0 && from+int(options.Limit) < o.works { // "0": from memory, in one page
 		to = from + int(options.Limit)
 		list.Continue = strconv.Itoa(to)
 	}
@@ -115,7 +116,7 @@ func (o *older) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return o.WatchWithContext(context.Background(), options)
 }
 
-// TestListsAreMadeSmallPageByPage: works that clusters have filled are never in memory together in full.
+// TestListsAreMadeSmallPageByPage: at most a page of unreduced works is in memory at a time.
 func TestListsAreMadeSmallPageByPage(t *testing.T) {
 	server := &older{works: 1050}
 	informer := NewInformer(server, &workv1.ManifestWork{}, 0, cache.Indexers{})
