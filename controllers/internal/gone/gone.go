@@ -1,4 +1,4 @@
-// Package gone tells what an API server's answer proves.
+// Package gone tells whether an API server's answer proves the absence of an object.
 package gone
 
 import (
@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Is tells whether the API server said that this one object does not exist. When the whole resource is not served,
-// because the CRD is gone for the moment, the answer is a 404 as well, and says nothing about the object.
+// Is returns true if the API server said that the single object does not exist. An API server without the resource, for
+// example while the CRD is missing, answers 404 too. Such an answer says nothing about the object.
 func Is(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -18,32 +18,32 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Objects are got one by one only past the cache, before something is deleted.
+// Objects are read with "get" only past the cache, before a deletion.
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclustersets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclustersetbindings;placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,namespace=argocd,resources=appprojects,verbs=get;list;watch
 
-// The ways to give a namespace clusters.
+// The modes of granting clusters to a namespace.
 const (
-	// BindingOrPlacement takes a ManagedClusterSetBinding as well as a PlacementDecision for a grant.
+	// BindingOrPlacement accepts a ManagedClusterSetBinding or a PlacementDecision as a grant.
 	BindingOrPlacement = "binding-or-placement"
 
-	// Placement takes a PlacementDecision for a grant: what a Placement of the namespace has chosen, and no more.
+	// Placement accepts only a PlacementDecision as a grant: the clusters chosen by a Placement of the namespace.
 	Placement = "placement"
 
 	// None lets every namespace use every cluster.
 	None = "none"
 )
 
-// ClusterModes are all ways to give a namespace clusters, the default first.
+// ClusterModes are all modes of granting clusters to a namespace, the default first.
 var ClusterModes = []string{BindingOrPlacement, Placement, None}
 
-// Checker tells whether Applications may go where they ask to go.
+// Checker decides whether Applications may go to the requested cluster, namespace and project.
 type Checker struct {
 	// Reader reads the grants.
 	Reader client.Reader
 
-	// Unindexed is set when Reader is not a cache with the indexes of Setup.
+	// Unindexed is true if Reader is not a cache with the indexes of Setup.
 	Unindexed bool
 
 	// Clusters is one of ClusterModes.
@@ -55,20 +55,20 @@ type Checker struct {
 	// NamespaceRules let Applications choose their namespace on a cluster.
 	NamespaceRules []authorization.NamespaceRule
 
-	// Homes are the namespaces that administrators chose for Applications on a cluster. What an Application has been sent to
-	// goes by its own cluster, which may be another one than the Application names now.
+	// Homes are the namespaces that administrators chose for Applications on a cluster. For a sent Application, the
+	// cluster of the sent Application counts, and the hub Application may name a different cluster now.
 	Homes home.Namespaces
 }
 
-// Past is the same checker past the cache.
+// Past returns a copy of the Checker with a reader past the cache.
 func (c *Checker) Past(live client.Reader) *Checker {
 	past := *c
 	past.Reader, past.Unindexed = live, true
 	return &past
 }
 
-// Check is the refusal of what an Application asks for, on a cluster that exists; nil when it may have it. An error
-// means that nothing is known of its rights.
+// Check returns the refusal of an Application's request on an existing cluster, or nil if the request is allowed. After
+// an error, the Application's rights are unknown.
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
@@ -80,9 +80,10 @@ func (c *Checker) Check(
 	return nil, nil
 }
 
-// CheckSent is the refusal of what was sent to a cluster that exists; nil when it may be there. A refusal by a rule comes
-// before one for something that is missing. request is what the Application there asks for, nil where that is not known,
-// and grantedBy the ManagedClusterSetBinding by which it got there, empty for none.
+// CheckSent returns the refusal of an Application already sent to an existing cluster, or nil if the Application may
+// stay. A refusal by a rule has priority over a refusal because of a missing object. request is the request of the sent
+// Application, or nil if the request is unknown. grantedBy names the ManagedClusterSetBinding that granted the cluster,
+// or is empty.
 func (c *Checker) CheckSent(
 	ctx context.Context, app *argocd.Application, request *authorization.Request, cluster *clusterv1.ManagedCluster, grantedBy string,
 ) (*authorization.Refusal, error) {
@@ -105,7 +106,7 @@ func (c *Checker) CheckSent(
 	return missing, nil
 }
 
-// check is one question of those that an Application has to pass on a cluster.
+// check is a single check of an Application's rights on a cluster.
 type check func(context.Context, *argocd.Application, *clusterv1.ManagedCluster) (*authorization.Refusal, error)
 
 func (c *Checker) namespace(_ context.Context, app *argocd.Application, _ *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
@@ -133,7 +134,8 @@ func (c *Checker) project(request authorization.Request) check {
 	}
 }
 
-// Project is the AppProject of that name; nil when there is none. It is the cache's own: not to be changed.
+// Project returns the named AppProject, or nil if the AppProject does not exist. The AppProject is shared with the
+// cache: the caller must not change the AppProject.
 func (c *Checker) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
 	project := &argocd.AppProject{}
 	err := c.get(ctx, types.NamespacedName{Namespace: c.ArgoCDNamespace, Name: name}, project)
@@ -143,7 +145,7 @@ func (c *Checker) Project(ctx context.Context, name string) (*argocd.AppProject,
 	return project, err
 }
 
-// cluster is the refusal of a cluster to the namespace of an Application.
+// cluster returns the refusal if the Application's namespace has no grant for the cluster.
 func (c *Checker) cluster(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
 	if c.Clusters == None {
 		return nil, nil
@@ -161,7 +163,7 @@ func (c *Checker) cluster(ctx context.Context, app *argocd.Application, cluster 
 	return authorization.NoGrant(cluster.Name, app.Namespace, sets, c.bindings()), nil
 }
 
-// lent is the same for a cluster that the namespace had by that ManagedClusterSetBinding.
+// lent returns a check like cluster, for a cluster that the named ManagedClusterSetBinding granted before.
 func (c *Checker) lent(binding string) check {
 	return func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
 		refusal, err := c.cluster(ctx, app, cluster)
@@ -185,11 +187,11 @@ func (c *Checker) lent(binding string) check {
 	}
 }
 
-// bindings tells whether a ManagedClusterSetBinding gives a namespace clusters.
+// bindings returns true if a ManagedClusterSetBinding counts as a grant.
 func (c *Checker) bindings() bool { return c.Clusters != None && c.Clusters != Placement }
 
-// GrantedBy is the name of a ManagedClusterSetBinding of the namespace that is for a set that holds the cluster; empty
-// where there is none. Of several it is the one of before, or else the first by name.
+// GrantedBy returns the name of a ManagedClusterSetBinding in the namespace whose set holds the cluster, or an empty
+// string. Of several bindings, the binding named before has priority, then the first by name.
 func (c *Checker) GrantedBy(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, before string) (string, error) {
 	if !c.bindings() {
 		return "", nil
@@ -224,7 +226,8 @@ func (c *Checker) bindingsOf(ctx context.Context, namespace string) ([]clusterv1
 	return bindings.Items, err
 }
 
-// set is the ManagedClusterSet of that name; nil when there is none. It is the cache's own: not to be changed.
+// set returns the named ManagedClusterSet, or nil if the set does not exist. The set is shared with the cache: the
+// caller must not change the set.
 func (c *Checker) set(ctx context.Context, name string) (*clusterv1beta2.ManagedClusterSet, error) {
 	set := &clusterv1beta2.ManagedClusterSet{}
 	err := c.get(ctx, types.NamespacedName{Name: name}, set)
@@ -234,7 +237,7 @@ func (c *Checker) set(ctx context.Context, name string) (*clusterv1beta2.Managed
 	return set, err
 }
 
-// decided tells whether a PlacementDecision of the namespace names the cluster.
+// decided returns true if a PlacementDecision of the namespace names the cluster.
 func (c *Checker) decided(ctx context.Context, namespace, cluster string) (bool, error) {
 	decisions := &clusterv1beta1.PlacementDecisionList{}
 	options := []client.ListOption{client.InNamespace(namespace)}
@@ -249,7 +252,7 @@ func (c *Checker) decided(ctx context.Context, namespace, cluster string) (bool,
 	}), nil
 }
 
-// setsOf are the names of the sets that hold the cluster.
+// setsOf returns the names of the ManagedClusterSets that hold the cluster.
 func (c *Checker) setsOf(ctx context.Context, cluster *clusterv1.ManagedCluster) ([]string, error) {
 	sets := &clusterv1beta2.ManagedClusterSetList{}
 	if err := c.list(ctx, sets); err != nil {
@@ -264,7 +267,7 @@ func (c *Checker) setsOf(ctx context.Context, cluster *clusterv1.ManagedCluster)
 	return names, nil
 }
 
-// get and list share what they return with the cache.
+// get and list share the returned objects with the cache.
 func (c *Checker) get(ctx context.Context, key types.NamespacedName, into client.Object) error {
 	return c.Reader.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
 }

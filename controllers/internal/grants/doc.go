@@ -1,8 +1,8 @@
-// Package grants reads the objects that say where an Application may go, and tells when one of them has changed:
-// ManagedClusterSetBindings, ManagedClusterSets and PlacementDecisions, by which a namespace is given clusters, and
-// the AppProjects of Argo CD. What they mean is decided in pkg/authorization.
+// Package grants reads the objects that decide where an Application may go, and reports their changes.
+// ManagedClusterSetBindings, ManagedClusterSets and PlacementDecisions grant clusters to a namespace. AppProjects of
+// Argo CD grant destinations. Package pkg/authorization holds the rules for these objects.
 //
-// It only reads, by default from the cache and its indexes: nothing is asked of the API server when a thousand
-// Applications are looked at again. The propagation controller calls it, and a second time with a reader past the
-// cache before it deletes anything.
+// Package grants only reads, by default from the cache and its indexes: a new look at a thousand Applications needs no
+// request to the API server. The propagation controller calls the package. Before a deletion, the controller calls the
+// package again with a reader past the cache.
 package grants

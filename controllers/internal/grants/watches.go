@@ -31,8 +31,8 @@ const (
 	byCarriedProject = "carriedProject"
 )
 
-// Setup registers the indexes that Check reads by, but for that of decisions, which others read by as well: decisions
-// registers it.
+// Setup registers the indexes for Check. Other packages read the index of decisions as well: the function decisions
+// registers the index of decisions.
 func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisions func() error) error {
 	if err := indexer.IndexField(ctx, &workv1.ManifestWork{}, byCarriedProject, carriedProject); err != nil {
 		return err
@@ -49,8 +49,9 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisi
 	return decisions()
 }
 
-// Watches wake the Applications whose rights a change may have changed: the Applications that ask for a changed
-// right, and the Applications of works that use the right. Labels of clusters do not count here: the watch of ManagedClusters covers labels.
+// Watches wake the Applications whose rights a change may have changed: the Applications that ask for a changed right,
+// and the Applications of works that use the right. Labels of clusters do not count here: the watch of ManagedClusters
+// covers labels.
 func (c *Checker) Watches() []wake.Watch {
 	watches := []wake.Watch{wake.Of(&argocd.AppProject{}, c.ofProject, rulesChanged())}
 	if c.Clusters == None {
@@ -63,7 +64,8 @@ func (c *Checker) Watches() []wake.Watch {
 	)
 }
 
-// rulesChanged lets through what a project says. It has no status subresource, and so no generation to tell by.
+// rulesChanged passes changes of an AppProject's spec or annotations. An AppProject has no status subresource, and
+// therefore no generation to compare.
 func rulesChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.AppProject), e.ObjectNew.(*argocd.AppProject)
@@ -77,7 +79,7 @@ func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconc
 	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, c.Reader, carried)...))
 }
 
-// carriedProject is the AppProject of the Application that a work carries.
+// carriedProject returns the AppProject of the Application in a ManifestWork.
 func carriedProject(obj client.Object) []string {
 	if there, ok := work.Carried(obj.(*workv1.ManifestWork)); ok {
 		return []string{there.Project()}
@@ -99,8 +101,8 @@ func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Requ
 	return out
 }
 
-// onDecision wakes the Applications of clusters that were chosen or are not any more: in a large fleet a decision
-// names a hundred clusters, and most changes are of one.
+// onDecision wakes the Applications of newly chosen clusters and of clusters no longer chosen. In a large fleet, a
+// decision names a hundred clusters, and most changes affect a single cluster.
 func (c *Checker) onDecision() handler.Funcs {
 	enqueue := func(ctx context.Context, namespace string, clusters []string, q queue) {
 		for _, cluster := range clusters {
@@ -124,7 +126,8 @@ func (c *Checker) onDecision() handler.Funcs {
 	}
 }
 
-// sentFrom are the Applications of a namespace of the hub that have works on a cluster, wherever they ask to go now.
+// sentFrom returns the Applications of a hub namespace that have works on a cluster, also if the Applications ask for a
+// different cluster now.
 func (c *Checker) sentFrom(ctx context.Context, namespace, cluster string) []types.NamespacedName {
 	return slices.DeleteFunc(index.ApplicationsOfWorks(ctx, c.Reader, client.InNamespace(cluster)),
 		func(key types.NamespacedName) bool { return key.Namespace != namespace })
@@ -132,7 +135,7 @@ func (c *Checker) sentFrom(ctx context.Context, namespace, cluster string) []typ
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// without are those of a that are not in b.
+// without returns the elements of a that are not in b.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }

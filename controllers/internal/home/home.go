@@ -1,7 +1,8 @@
-// Package home tells Applications which namespace administrators chose on their cluster, for those that name none themselves.
+// Package home gives Applications without a requested namespace the namespace that administrators chose for their
+// cluster.
 //
-// It does so wherever Applications are read, in the cache and past it: index, decision, rights and payload then all go by the same
-// namespace. Nothing of it is written to the hub.
+// The package sets the namespace at every read of an Application, from the cache and past the cache. Index, decision,
+// rights and payload therefore use the same namespace. The chosen namespace is not written to the hub.
 package home
 
 import (
@@ -15,24 +16,24 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// OfHub stands for the Application's namespace on the hub in a chosen namespace.
+// OfHub is the placeholder in a chosen namespace for the Application's namespace on the hub.
 const OfHub = "{namespace}"
 
-// Namespaces are the chosen namespaces, by the name of the cluster. With OfHub in it, the Applications of each namespace of the hub have
-// one of their own, and tenants no names in common.
+// Namespaces are the chosen namespaces, by the name of the cluster. A chosen namespace with OfHub gives each hub
+// namespace its own namespace on the cluster. Tenants then share no names.
 type Namespaces map[string]string
 
-// Set gives an Application the namespace that was chosen for its cluster.
+// Set gives an Application the namespace chosen for its cluster.
 func (n Namespaces) Set(app *argocd.Application) {
 	app.Home = strings.ReplaceAll(n[app.Cluster()], OfHub, app.Namespace)
 }
 
-// Valid tells whether that may be a chosen namespace.
+// Valid returns true if the value is allowed as a chosen namespace.
 func Valid(namespace string) bool {
 	return len(validation.IsDNS1123Label(strings.ReplaceAll(namespace, OfHub, "x"))) == 0
 }
 
-// Transform does so for what a cache is to hold, after another transform.
+// Transform returns a cache transform that calls before, and then sets the chosen namespace of Applications.
 func (n Namespaces) Transform(before toolscache.TransformFunc) toolscache.TransformFunc {
 	if len(n) == 0 {
 		return before
@@ -46,7 +47,7 @@ func (n Namespaces) Transform(before toolscache.TransformFunc) toolscache.Transf
 	}
 }
 
-// Reader does so for what is read from the API server.
+// Reader returns a reader that sets the chosen namespace of Applications read from the API server.
 func (n Namespaces) Reader(live client.Reader) client.Reader {
 	if len(n) == 0 {
 		return live
@@ -54,7 +55,7 @@ func (n Namespaces) Reader(live client.Reader) client.Reader {
 	return reader{live, n}
 }
 
-// Client is a client that reads so.
+// Client returns a client that sets the chosen namespace of all read Applications.
 func (n Namespaces) Client(c client.Client) client.Client { return homed{c, n.Reader(c)} }
 
 type homed struct {

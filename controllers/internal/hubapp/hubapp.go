@@ -1,5 +1,6 @@
-// Package hubapp makes all writes of a process to hub Applications, for the controllers that have something to say there:
-// propagation, dependencies and status. Each sets its own conditions only (argocd.SetConditions).
+// Package hubapp makes all writes of a process to hub Applications, for the controllers with conditions on the
+// Application: propagation, dependencies and status. Each controller sets only its own conditions
+// (argocd.SetConditions).
 package hubapp
 
 import (
@@ -11,9 +12,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Write sends a patch of the Application that was read, and tells whether there was something to send. It leaves the
-// Application, which may be the cache's, alone. The error is a conflict where another version was read than the hub has and
-// the patch is bound to that, and where another Application has the name now.
+// Write sends a patch for the Application as read, and returns whether the patch was not empty. Write does not change
+// read, because read may belong to the cache. The error is a conflict in two cases: the hub has a different version and
+// the patch is bound to the version as read, or a new Application has the same name.
 func Write(ctx context.Context, c client.Writer, read *argocd.Application, patch *argocd.Patch) (bool, error) {
 	data := patch.Data(read)
 	if data == nil {

@@ -1,5 +1,6 @@
-// Package hubside reads what the hub's administrators say of a managed cluster: annotations of its namespace on the hub. The
-// cluster's agent may write the whole of its ManagedCluster (Open Cluster Management 1.2), and nothing of that namespace.
+// Package hubside reads the settings of the hub's administrators for a managed cluster: annotations of the cluster's
+// namespace on the hub. The cluster's agent may write its whole ManagedCluster (Open Cluster Management 1.2), but not
+// the namespace.
 package hubside
 
 import (
@@ -19,20 +20,20 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Namespace is a Namespace to read: its metadata is all that is kept of one.
+// Namespace returns an empty Namespace object for reading. Only the metadata of Namespaces is kept.
 func Namespace() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return m
 }
 
-// Read is the namespace of the cluster of that name; nil where it has none. It is the cache's own where the reader is one: not to
-// be changed.
+// Read returns the namespace of the named cluster, or nil if the namespace does not exist. A namespace from a cache is
+// shared with the cache: the caller must not change the namespace.
 func Read(ctx context.Context, from client.Reader, cluster string) (*metav1.PartialObjectMetadata, error) {
 	return fetch.Get(ctx, from, types.NamespacedName{Name: cluster}, Namespace())
 }
 
-// Annotations are those of that namespace; none where there is no namespace.
+// Annotations returns the annotations of the cluster's namespace, or nil if the namespace does not exist.
 func Annotations(ctx context.Context, from client.Reader, cluster string) (map[string]string, error) {
 	ns, err := Read(ctx, from, cluster)
 	if ns == nil || err != nil {
@@ -41,7 +42,7 @@ func Annotations(ctx context.Context, from client.Reader, cluster string) (map[s
 	return ns.Annotations, nil
 }
 
-// FactsChanged lets through what changes the facts about a cluster, be it that its namespace comes or goes.
+// FactsChanged passes changes of a namespace that change the facts about its cluster, also a creation or deletion.
 func FactsChanged() predicate.Predicate {
 	of := func(obj client.Object) *metav1.PartialObjectMetadata { return obj.(*metav1.PartialObjectMetadata) }
 	return predicate.Funcs{
@@ -53,7 +54,8 @@ func FactsChanged() predicate.Predicate {
 	}
 }
 
-// Changed lets through that an annotation or label of one of these keys comes, changes or goes, with its namespace too.
+// Changed passes events that add, change or remove an annotation or label with a given key, also by a creation or
+// deletion of the namespace.
 func Changed(keys ...string) predicate.Predicate {
 	differ := func(before, after client.Object) bool {
 		return slices.ContainsFunc(keys, func(key string) bool {

@@ -1,4 +1,5 @@
-// Package pause tells whose annotation stops Towline from writing works. The controllers that write some ask it.
+// Package pause finds the annotation that stops Towline from writing works. The controllers that write works use the
+// package.
 package pause
 
 import (
@@ -19,30 +20,30 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Reader reads what pauses from the cache.
+// Reader reads the pausing objects from the cache.
 type Reader struct {
 	client.Reader
 
 	sets sets.Known
 }
 
-// Direct reads by a reader that needs no watch.
+// Direct returns a Reader for a client that needs no watch.
 func Direct(c client.Reader) *Reader {
 	r := &Reader{Reader: c}
 	r.sets.Serve()
 	return r
 }
 
-// Watch lets ApplicationSets pause their Applications, and wakes in a controller what they are mapped to when one pauses
-// or goes on. A hub may do without them, or get them later.
+// Watch lets ApplicationSets pause their Applications. When an ApplicationSet pauses or resumes, Watch wakes the
+// controller for the requests of to. A hub may lack ApplicationSets, or install them later.
 func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc) error {
 	return r.sets.Watch(mgr, c, to, changed())
 }
 
-// Sets is that watch as data, from when ApplicationSets can be read.
+// Sets returns the watch of Watch as data. From this call on, the Reader reads ApplicationSets.
 func (r *Reader) Sets(to handler.MapFunc) wake.Watch { return r.sets.Of(to, changed()) }
 
-// By names the object whose annotation pauses the Application; empty for none.
+// By returns the name of the object whose annotation pauses the Application, or an empty string.
 func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {
 	if by, err := r.OnHub(ctx, app); by != "" || err != nil {
 		return by, err
@@ -50,12 +51,12 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 	return r.ByCluster(ctx, app.Cluster())
 }
 
-// OnHub names the object of the hub's that pauses the Application wherever it is; empty for none.
+// OnHub returns the name of the hub object that pauses the Application on every cluster, or an empty string.
 func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
 	return r.OnHubOf(ctx, r, app)
 }
 
-// OnHubOf does so as another reader has it, such as the API server past the cache.
+// OnHubOf is OnHub with a different reader, for example the API server past the cache.
 func (r *Reader) OnHubOf(ctx context.Context, from client.Reader, app *argocd.Application) (string, error) {
 	if by := argocd.PausedBy("this Application", app.Annotations); by != "" {
 		return by, nil
@@ -71,14 +72,14 @@ func (r *Reader) OnHubOf(ctx context.Context, from client.Reader, app *argocd.Ap
 	return argocd.PausedBy("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
 }
 
-// Cluster tells whether nothing is to be written for the cluster of that name.
+// Cluster returns true if Towline must not write works for the named cluster.
 func (r *Reader) Cluster(ctx context.Context, name string) (bool, error) {
 	by, err := r.ByCluster(ctx, name)
 	return by != "", err
 }
 
-// ByCluster names the namespace of the cluster of that name if nothing is to be written for the cluster; empty otherwise.
-// A pause of its ManagedCluster does not count: the cluster itself may have written it.
+// ByCluster returns "Namespace <name>" if the cluster's namespace pauses writes for the cluster, or an empty string. A
+// pause annotation on the ManagedCluster does not count, because the cluster itself may have written the annotation.
 func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -87,7 +88,7 @@ func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	return argocd.PausedBy("Namespace "+name, annotations), err
 }
 
-// changed lets through what pauses or goes on.
+// changed passes events that start or end a pause.
 func changed() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return argocd.Paused(e.Object.GetAnnotations()) },

@@ -1,5 +1,4 @@
-// Package sets reads ApplicationSets, of which nothing but metadata is looked at. A hub may do without them, or get them
-// later.
+// Package sets reads the metadata of ApplicationSets. A hub may lack ApplicationSets, or install them later.
 package sets
 
 import (
@@ -25,22 +24,22 @@ import (
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
 
-// Kinds are the kinds that have to be served for Watch.
+// Kinds are the kinds that the API server must serve for Watch.
 var Kinds = []schema.GroupVersionKind{Object().GroupVersionKind()}
 
-// Object is an ApplicationSet to read or to watch.
+// Object returns an empty ApplicationSet for a read or a watch.
 func Object() *metav1.PartialObjectMetadata {
 	set := &metav1.PartialObjectMetadata{}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
 	return set
 }
 
-// Known are the ApplicationSets of the hub, once Watch was called. The zero value knows of none.
+// Known reads the ApplicationSets of the hub, once Watch was called. The zero value knows no ApplicationSet.
 type Known struct{ served atomic.Bool }
 
-// Watch wakes a controller for what the ApplicationSets are mapped to of which the predicate lets a change through.
+// Watch wakes a controller for the requests of to, when the predicate passes a change of an ApplicationSet.
 func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
-	// The informer comes first: a cache without one refuses reads instead of waiting until they can be answered.
+	// The informer must come first: a cache without the informer refuses reads instead of waiting for the answer.
 	if err := leaderless.Hold(mgr.GetCache(), Object()); err != nil {
 		return err
 	}
@@ -48,17 +47,17 @@ func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapF
 	return c.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
 }
 
-// Serve has Get ask a reader that needs no watch.
+// Serve makes Get use a reader that needs no watch.
 func (k *Known) Serve() { k.served.Store(true) }
 
-// Of is that watch as data, from when ApplicationSets can be read.
+// Of returns the watch of Watch as data. From this call on, Get reads ApplicationSets.
 func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) wake.Watch {
 	k.served.Store(true)
 	return wake.Of(Object(), to, changed)
 }
 
-// Get is the ApplicationSet of that name, as the cache has it or as the API server has it; nil when there is none, and on a hub that
-// does without.
+// Get returns the named ApplicationSet from the given reader. Get returns nil if the ApplicationSet does not exist, or
+// if the hub has no ApplicationSets.
 func (k *Known) Get(ctx context.Context, c client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	if !k.served.Load() {
 		return nil, nil //nolint:nilnil // documented

@@ -1,5 +1,6 @@
-// Package tracking knows the label by which the hub's Argo CD tracks what it deployed, where an administrator has chosen
-// one. It does not travel, as the marks that package argocd lists: the controllers that write works ask for it.
+// Package tracking reads the label by which the hub's Argo CD tracks deployed objects, if an administrator has chosen a
+// label. Towline does not send the label to clusters, like the marks listed in package argocd. The controllers that
+// write works read the label from this package.
 package tracking
 
 import (
@@ -25,19 +26,19 @@ const (
 	// settings is the ConfigMap of Argo CD's settings.
 	settings = "argocd-cm"
 
-	// labelKey is its key for the label (Argo CD 2.14 and 3.5).
+	// labelKey is the ConfigMap's key for the label (Argo CD 2.14 and 3.5).
 	labelKey = "application.instanceLabelKey"
 )
 
-// Reader reads the label from the cache. A nil one knows of none.
+// Reader reads the label from the cache. A nil Reader knows no label.
 type Reader struct {
 	client.Reader
 
-	// Namespace is that of the hub's Argo CD.
+	// Namespace is the namespace of the hub's Argo CD.
 	Namespace string
 }
 
-// LabelKey is the key of the label that the hub's Argo CD has been told to use; empty for its default.
+// LabelKey returns the configured key of the tracking label of the hub's Argo CD, or an empty string for the default.
 func (r *Reader) LabelKey(ctx context.Context) (string, error) {
 	if r == nil {
 		return "", nil
@@ -47,8 +48,8 @@ func (r *Reader) LabelKey(ctx context.Context) (string, error) {
 	return key(cm), client.IgnoreNotFound(err)
 }
 
-// Unlabelled is the Application without the label, so that what is made of it has none: the one that was read, where that has
-// none, and otherwise a copy of it.
+// Unlabelled returns the Application without the tracking label, for making a payload. Without the label, the result is
+// app itself. With the label, the result is a copy.
 func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
 	label, err := r.LabelKey(ctx)
 	if _, has := app.Labels[label]; !has {
@@ -60,7 +61,7 @@ func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argo
 	return &out, err
 }
 
-// Watches wake whom a change of the label concerns.
+// Watches wake the Applications of whom when the label changes.
 func (r *Reader) Watches(whom handler.MapFunc) []wake.Watch {
 	if r == nil {
 		return nil
@@ -68,7 +69,7 @@ func (r *Reader) Watches(whom handler.MapFunc) []wake.Watch {
 	return []wake.Watch{wake.Of(&corev1.ConfigMap{}, whom, changed())}
 }
 
-// Cache limits a cache to the settings of the Argo CD in a namespace, and to the label in them.
+// Cache limits a cache to the settings of the Argo CD in a namespace, and to the label in the settings.
 func Cache(namespace string) cache.ByObject {
 	return cache.ByObject{
 		Field: fields.AndSelectors(
@@ -77,7 +78,7 @@ func Cache(namespace string) cache.ByObject {
 	}
 }
 
-// labelOnly leaves of the settings what is read of them.
+// labelOnly keeps only the label of the settings.
 func labelOnly(obj any) (any, error) {
 	cm, ok := obj.(*corev1.ConfigMap)
 	if !ok {
