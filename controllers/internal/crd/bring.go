@@ -17,35 +17,39 @@ import (
 )
 
 const (
-	// absence is how long a CRD must be missing before Towline brings its own: a product that upgrades may delete its CRD and create it again.
+	// absence is how long a CRD must be missing before Towline brings its own CRD. An upgrade of a product may delete
+	// the CRD and create the CRD again.
 	absence = 10 * time.Second
 
-	// lookEvery is how often the cache is asked for the CRD, and bringEvery how often Towline tries again what failed.
+	// lookEvery is the interval between two looks for the CRD in the cache. bringEvery is the interval between two
+	// attempts to create the CRD.
 	lookEvery  = time.Second
 	bringEvery = time.Minute
 )
 
-// Bringer creates a CRD that the hub lacks, at the start and while Towline leads. It never changes a CRD that the hub has.
+// Bringer creates a CRD that the hub lacks, at the start and while Towline leads. Bringer never changes a CRD of the
+// hub.
 type Bringer struct {
 	// Manifest is Towline's CRD, in YAML.
 	Manifest []byte
 
-	// Missing is told whether the hub lacks the CRD.
+	// Missing is called with true when the hub lacks the CRD, and with false when the hub has the CRD.
 	Missing func(bool)
 
-	// Remedy says what an administrator can do where Towline may not create the CRD.
+	// Remedy is a hint for an administrator, for the case that Towline may not create the CRD.
 	Remedy string
 
 	crd   unstructured.Unstructured
 	cache client.Reader
 	hub   client.Client
 
-	// since is when the CRD was first missed, said what the log has of that, and next when to try to create the CRD.
+	// since is when the CRD was first missed. said is the last log message about this absence. next is the time of the
+	// next attempt to create the CRD.
 	since, next time.Time
 	said        string
 }
 
-// Add lets the manager run the Bringer while it leads.
+// Add makes the manager run the Bringer on the leading replica.
 func (b *Bringer) Add(mgr ctrl.Manager) error {
 	if err := yaml.Unmarshal(b.Manifest, &b.crd.Object); err != nil {
 		return fmt.Errorf("the manifest of a CRD: %w", err)
@@ -70,15 +74,15 @@ func (b *Bringer) Add(mgr ctrl.Manager) error {
 	}))
 }
 
-// leading runs on the replica that leads.
+// leading is a runnable for the leading replica only.
 type leading func(context.Context) error
 
 func (l leading) Start(ctx context.Context) error { return l(ctx) }
 
-// NeedLeaderElection is for the manager.
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (leading) NeedLeaderElection() bool { return true }
 
-// look creates the CRD if the cache has lacked it for a while.
+// look creates the CRD if the cache has lacked the CRD for at least absence.
 func (b *Bringer) look(ctx context.Context, now time.Time) {
 	err := b.cache.Get(ctx, types.NamespacedName{Name: b.crd.GetName()}, metadata())
 	switch {
@@ -95,7 +99,7 @@ func (b *Bringer) look(ctx context.Context, now time.Time) {
 	}
 }
 
-// found forgets that the CRD was missing.
+// found resets the Bringer when the CRD exists.
 func (b *Bringer) found(ctx context.Context) {
 	if b.said != "" {
 		ctrl.LoggerFrom(ctx).Info("The hub has the CRD again", "name", b.crd.GetName())
@@ -104,7 +108,7 @@ func (b *Bringer) found(ctx context.Context) {
 	b.Missing(false)
 }
 
-// say tells the log once what became of an attempt.
+// say logs the result of an attempt to create the CRD, once for each different result.
 func (b *Bringer) say(ctx context.Context, err error) {
 	log := ctrl.LoggerFrom(ctx).WithValues("name", b.crd.GetName(), "since", b.since.UTC().Format(time.RFC3339))
 	if err == nil || apierrors.IsAlreadyExists(err) {
@@ -118,7 +122,7 @@ func (b *Bringer) say(ctx context.Context, err error) {
 	}
 }
 
-// metadata is the CRD of which only the metadata is asked for.
+// metadata returns an empty CRD object for requests of the metadata only.
 func metadata() *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(kind)

@@ -1,5 +1,6 @@
-// Package crd tells a controller that a CustomResourceDefinition is another one than before: a product may install its own over
-// Towline's, or Towline's over its own, while Towline runs. No object changes by that, so no other watch would say so.
+// Package crd wakes a controller when the spec of a CustomResourceDefinition changes. While Towline runs, a product may
+// install its own CRD over Towline's CRD, or Towline's CRD may replace the product's. The custom resources do not
+// change then, and no other watch reports the new schema.
 package crd
 
 import (
@@ -19,16 +20,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// looks are when to look after a change. Each of the hub's API servers serves the new schema a moment after the CRD has it, and
-// nothing says when: what the first look finds may be the old one still.
+// looks are the delays between the looks after a change of the CRD. Each API server of the hub serves the new schema a
+// moment after the CRD has changed, and sends no signal. The first look may still find the old schema.
 var looks = []time.Duration{time.Second, 14 * time.Second, 45 * time.Second}
 
 var kind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Changes wakes a controller that leads for what again gives, when the CRD of that name has another spec than at the start. Where the
-// CRD may not be watched, the log says so and everything else works: the source never waits for it.
+// Changes enqueues the requests of again for a leading controller, when the named CRD has another spec than at the
+// start. Without permission to watch the CRD, Towline logs an error and all else works: the source never waits for the
+// CRD.
 func Changes(mgr ctrl.Manager, name string, again func(context.Context) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		changed := make(chan struct{}, 1)
@@ -50,7 +52,7 @@ func Changes(mgr ctrl.Manager, name string, again func(context.Context) []reconc
 	})
 }
 
-// follow makes a cache of the CRD's metadata, which tells of each change.
+// follow creates a cache of the CRD's metadata. The cache sends to changed after each change of the CRD's spec.
 func follow(ctx context.Context, mgr ctrl.Manager, name string, changed chan<- struct{}) (cache.Cache, error) {
 	object := metadata()
 	c, err := cache.New(mgr.GetConfig(), cache.Options{
@@ -68,7 +70,7 @@ func follow(ctx context.Context, mgr ctrl.Manager, name string, changed chan<- s
 	return c, err
 }
 
-// trimmed leaves what tells a CRD from another one.
+// trimmed keeps only the metadata that identifies a version of the CRD.
 func trimmed(obj any) (any, error) {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
 		m.ObjectMeta = metav1.ObjectMeta{Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation}
@@ -76,7 +78,7 @@ func trimmed(obj any) (any, error) {
 	return obj, nil
 }
 
-// toldOnce tells of each spec that the CRD has after its first.
+// toldOnce sends to changed for each new UID or generation of the CRD, except the first.
 func toldOnce(changed chan<- struct{}) toolscache.ResourceEventHandler {
 	known := ""
 	see := func(obj any) {
@@ -90,13 +92,14 @@ func toldOnce(changed chan<- struct{}) toolscache.ResourceEventHandler {
 		}
 		select {
 		case changed <- struct{}{}:
-		default: // it is being told already
+		default: // changed already has an unread signal
 		}
 	}
 	return toolscache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, after any) { see(after) }}
 }
 
-// look calls again some times after each change, until ctx ends. A change in between begins anew.
+// look calls again after each delay of looks, once the CRD has changed, until ctx ends. A further change starts the
+// delays anew.
 func look(ctx context.Context, changed <-chan struct{}, again func()) {
 	left := []time.Duration(nil)
 	for {

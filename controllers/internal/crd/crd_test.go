@@ -23,13 +23,14 @@ func TestToldOnce(t *testing.T) {
 			<-changed
 		}
 	}
-	see("a", 1, 0) // as it is at the start
-	see("a", 1, 0) // its status
+	see("a", 1, 0) // the CRD at the start
+	see("a", 1, 0) // a change of the CRD's status
 	see("a", 2, 1)
-	see("b", 2, 1) // deleted and made again
+	see("b", 2, 1) // a deleted and recreated CRD
 }
 
-// TestLook: some looks come after a change, anew after another one, and none comes without.
+// TestLook: all looks follow a change of the CRD, a second change starts the looks anew, and no look happens without a
+// change.
 func TestLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,5 @@
-// Package events keeps the events of a mass of Applications from costing the hub more than the Applications do.
+// Package events limits the events for many Applications, so that the events do not cost the hub more than the
+// Applications.
 package events
 
 import (
@@ -8,15 +9,15 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// How many Normal events are recorded per second, and how many at once. An event is a write like that of the
-// Application itself, and is kept in memory for minutes.
+// The limits of Normal events: perSecond on average, and burst at once. An event is a write as large as a write of the
+// Application, and the hub keeps the event in memory for minutes.
 const (
 	perSecond = 5
 	burst     = 100
 )
 
-// Sparing is a recorder that leaves Normal events out when they come by the hundred, as in a rollout to a whole fleet.
-// Warnings are always recorded.
+// Sparing returns a recorder that drops Normal events beyond the limit, as in a rollout to a whole fleet. Warnings are
+// always recorded.
 func Sparing(recorder events.EventRecorder) events.EventRecorder {
 	return &sparing{recorder, flowcontrol.NewTokenBucketPassiveRateLimiter(perSecond, burst)}
 }

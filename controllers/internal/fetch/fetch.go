@@ -1,4 +1,4 @@
-// Package fetch reads single objects of which it matters whether they are there, and lists page by page.
+// Package fetch reads single objects that may be absent, and reads lists page by page.
 package fetch
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/towline-io/towline/controllers/internal/gone"
 )
 
-// object is one that can be read.
+// object is the pointer to a Kubernetes object type.
 type object[T any] interface {
 	*T
 	client.Object
 }
 
-// Get is an object as a reader has it; nil when it says that there is none (gone.Is). What a cache answers is its own: not to
-// be changed.
+// Get reads an object into the given pointer and returns the pointer, or nil if the object does not exist (gone.Is). An
+// object from a cache is shared with the cache: the caller must not change the object.
 func Get[T any, P object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, into P) (P, error) {
 	err := from.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
 	if gone.Is(err) {

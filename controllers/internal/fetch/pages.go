@@ -12,9 +12,9 @@ import (
 // ErrEnough ends Pages without an error.
 var ErrEnough = errors.New("no further page is needed")
 
-// Pages reads a list past the cache, page by page, and hands each to a function, with the token by which the page can be read again. A
-// cache does not page. Each page is read into a list that fresh makes: one that has been used would mix it with what it has. The options
-// say how long a page is.
+// Pages reads a list from the API server page by page, because a cache does not page. For each page, Pages calls each
+// with the page and with the token for reading the same page again. fresh must return a new list for each page: a used
+// list would mix its items with the new items. The options set the length of a page.
 func Pages[L client.ObjectList](
 	ctx context.Context, from client.Reader, fresh func() L, each func(page L, token string) error, options ...client.ListOption,
 ) error {

@@ -11,7 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// paged has so many pages, each with one object that is called as its token.
+// paged is a reader with the given number of pages. Each page has one object, named after the length of the page's
+// token.
 type paged struct {
 	client.Reader
 	t     *testing.T

@@ -1,4 +1,4 @@
-// Package gauge counts the Applications that something is wrong with, by what it is.
+// Package gauge counts the Applications with a problem, by the reason of the problem.
 package gauge
 
 import (
@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Reasons counts each Application once. The zero value has counted none.
+// Reasons counts each Application once. The zero value has counted no Application.
 type Reasons struct {
 	mu      sync.Mutex
 	reasons map[types.NamespacedName]string
 }
 
-// Set notes in the gauge, which has one label, the reason that an Application is to be counted for; empty for none. It
-// goes by any key that is the Application's alone.
+// Set records the reason of an Application's problem in the gauge. An empty reason means no problem. The gauge has one
+// label: the reason. The key must belong to the Application alone.
 func (t *Reasons) Set(gauge *prometheus.GaugeVec, app types.NamespacedName, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Operations measures what users and sync policies ask of the clusters' Argo CDs. Both labels have a few values each, whatever a
-// cluster reports.
+// Operations measures the operations of users and sync policies on the clusters' Argo CDs. Both labels have a few
+// values only, independent of the clusters' reports.
 var Operations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name: "towline_operation_seconds",
 	Help: "Duration of an operation, by kind (sync, automated-sync, dry-run or refresh) and outcome " +

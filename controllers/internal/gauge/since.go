@@ -7,17 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Seconds are the buckets of histograms of how long Towline and its clusters take.
+// Seconds are the histogram buckets for durations of Towline and of its clusters.
 var Seconds = []float64{.05, .1, .2, .3, .5, 1, 2, 5, 10, 30, 60}
 
-// Since remembers since when something about an Application waits to be dealt with. The zero value remembers nothing. It holds
-// what a controller has in its queue or in its hands, and no more: whoever deals with it takes it out.
+// Since remembers the oldest unhandled change of each Application. The zero value is empty. Since has entries only for
+// Applications in the queue or in work of a controller: the controller takes the entry out when it handles the
+// Application.
 type Since struct {
 	mu    sync.Mutex
 	times map[types.NamespacedName]time.Time
 }
 
-// Note remembers that something waits since a time. Of two times the earlier one stays; the zero time is none.
+// Note records that an Application has waited since the given time. The earlier of two times stays. A zero time is
+// ignored.
 func (s *Since) Note(app types.NamespacedName, at time.Time) {
 	if at.IsZero() {
 		return
@@ -33,7 +35,8 @@ func (s *Since) Note(app types.NamespacedName, at time.Time) {
 	s.times[app] = at
 }
 
-// Take forgets since when something waits, and returns it; zero where nothing does.
+// Take removes and returns the time since when an Application waits. The result is zero if the Application does not
+// wait.
 func (s *Since) Take(app types.NamespacedName) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package leaderless has what a replica that waits to lead must run as well as the one that leads, and keeps that from growing
-// while nobody works on it. The controllers with a cache of their own use it, and propagation for its queue.
+// Package leaderless has the parts that run on waiting replicas as well as on the leader, and limits their memory on a
+// waiting replica. The controllers with their own cache use the package, and propagation uses the package for its
+// queue.
 package leaderless
 
 import (
@@ -13,16 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Cache is a cache that a manager fills on every replica, so that the next leader can start at once. Of those that
-// controller-runtime (v0.23) makes, only the manager's own and some kinds say this of themselves; the others would wait for
-// the lead, and the controllers that warm up would wait for them.
+// Cache is a cache that a manager fills on every replica, so that the next leader can start at once. In
+// controller-runtime (v0.23), only the manager's own cache and some kinds of caches declare that they need no leader
+// election. Other caches wait for the lead, and the controllers with warm-up would wait for these caches.
 type Cache struct{ cache.Cache }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (Cache) NeedLeaderElection() bool { return false }
 
-// Add has a manager fill a cache on every replica. A replica is not ready before: one that leads with an empty cache does nothing until
-// it is filled. name is that of the readiness check, and missing is what the check says until then.
+// Add makes a manager fill a cache on every replica. A replica is ready only with a filled cache: a leader with an
+// empty cache would do nothing. name is the name of the readiness check. missing is the error of the check while the
+// cache is not filled.
 func Add(mgr ctrl.Manager, name string, c cache.Cache, missing string) error {
 	return errors.Join(mgr.Add(Cache{c}), mgr.AddReadyzCheck(name, func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
@@ -34,7 +36,7 @@ func Add(mgr ctrl.Manager, name string, c cache.Cache, missing string) error {
 	}))
 }
 
-// Hold lets a cache hold these kinds on every replica, before a controller of the one that leads watches them.
+// Hold makes a cache hold the given kinds on every replica, before a controller of the leader watches the kinds.
 func Hold(c cache.Cache, kinds ...client.Object) error {
 	for _, kind := range kinds {
 		if _, err := c.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false)); err != nil {

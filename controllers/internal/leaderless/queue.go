@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Waits tells whether another replica leads, by what manager.Manager.Elected returns.
+// Waits returns true if this replica does not lead. elected is the channel of manager.Manager.Elected.
 func Waits(elected <-chan struct{}) bool {
 	select {
 	case <-elected:
@@ -17,12 +17,13 @@ func Waits(elected <-chan struct{}) bool {
 	}
 }
 
-// slack is how many requests a replica that waits may hold beyond twice those that are known.
+// slack is how many requests a waiting replica may hold beyond twice the known requests.
 const slack = 1024
 
-// Queue makes the queue of a controller that warms up (controller-runtime v0.23): its watches fill the queue as long as the
-// replica waits, while nobody takes anything out. What has come and gone meanwhile is dropped: known tells what there is
-// something to do for. What is left is handed out group by group.
+// Queue returns a constructor for the queue of a controller with warm-up (controller-runtime v0.23). While the replica
+// waits, the watches fill the queue and no worker empties the queue. Requests of deleted objects are dropped: known
+// returns true for a request with something to do. On election, the queue hands out the remaining requests group by
+// group.
 func Queue(
 	elected <-chan struct{}, known func(reconcile.Request) bool, group func(reconcile.Request) string,
 ) func(string, workqueue.TypedRateLimiter[reconcile.Request]) Requests {
@@ -42,7 +43,7 @@ func Queue(
 // Requests is the queue of a controller.
 type Requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// queue holds what is added until the replica leads.
+// queue holds the added requests until the replica leads.
 type queue struct {
 	Requests
 	known func(reconcile.Request) bool
@@ -52,7 +53,7 @@ type queue struct {
 
 	mu    sync.Mutex
 	held  map[reconcile.Request]bool // nil once the replica leads
-	swept int                        // how many were left when the unknown ones were dropped last
+	swept int                        // number of requests left by the last sweep
 }
 
 // Add implements workqueue.TypedInterface.
@@ -69,7 +70,7 @@ func (q *queue) Add(req reconcile.Request) {
 	}
 }
 
-// sweep drops what there is nothing to do for.
+// sweep drops the unknown requests.
 func (q *queue) sweep() {
 	for req := range q.held {
 		if !q.known(req) {
@@ -79,7 +80,7 @@ func (q *queue) sweep() {
 	q.swept = len(q.held)
 }
 
-// lead passes on what is held once the replica leads.
+// lead passes the held requests on once the replica leads.
 func (q *queue) lead(elected <-chan struct{}) {
 	select {
 	case <-elected:

@@ -15,12 +15,12 @@ func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "x", Name: name}}
 }
 
-// groupOf is the first letter of a name.
+// groupOf returns the first letter of a name.
 func groupOf(req reconcile.Request) string { return req.Name[:1] }
 
 func known(reconcile.Request) bool { return true }
 
-// TestGroups: what has waited is handed out group by group.
+// TestGroups: the queue hands out the held requests group by group.
 func TestGroups(t *testing.T) {
 	elected := make(chan struct{})
 	q := leaderless.Queue(elected, known, groupOf)("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -45,7 +45,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestQueue holds what is added until the replica leads, without what has gone by then.
+// TestQueue: the queue holds added requests until the replica leads, and drops the requests of objects deleted by then.
 func TestQueue(t *testing.T) {
 	elected, there, asked := make(chan struct{}), map[string]bool{"a": true, "b": true}, 0
 	q := leaderless.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] }, groupOf)("test",
@@ -72,14 +72,14 @@ func TestQueue(t *testing.T) {
 	if !got["a"] || !got["b"] || q.Len() != 0 {
 		t.Errorf("got %v, and %d more", got, q.Len())
 	}
-	q.Add(request("gone")) // whoever leads looks at all
+	q.Add(request("gone")) // a leader queues unknown requests too
 	if req, _ := q.Get(); req.Name != "gone" {
 		t.Errorf("got %v", req)
 	}
 	q.ShutDown()
 }
 
-// TestQueueOfAReplicaThatNeverLeads ends with it.
+// TestQueueOfAReplicaThatNeverLeads: the queue of a replica that never leads ends at ShutDown.
 func TestQueueOfAReplicaThatNeverLeads(t *testing.T) {
 	q := leaderless.Queue(make(chan struct{}), known, groupOf)("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())

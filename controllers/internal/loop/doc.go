@@ -1,3 +1,3 @@
-// Package loop carries out one reconcile of the controllers that observe, decide and apply. It decides twice before something is
-// destroyed: the second time from what the API server has now, past the cache.
+// Package loop runs a reconcile for controllers that observe, decide and apply. Before a destructive write, the package
+// decides a second time, from the API server's present state, past the cache.
 package loop

@@ -11,51 +11,52 @@ import (
 	"github.com/towline-io/towline/controllers/internal/retry"
 )
 
-// Behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the object,
-// unless it is one that does not.
+// Behind is how long to wait when the cache lags behind the API server. Usually the change itself wakes the object, but
+// some changes do not.
 const Behind = time.Second
 
-// rounds is how many plans are made of one object at a time: each but the last meets something that was not known.
+// rounds is the maximum number of plans for an object in a reconcile. Each plan but the last meets a new fact.
 const rounds = 4
 
-// Plan is what a decision comes to.
+// Plan is the result of a decision.
 type Plan interface {
-	// Destroys are the writes by which something may be lost, sorted; none for a plan that destroys nothing.
+	// Destroys returns the sorted destructive writes of the plan, or none.
 	Destroys() []string
 }
 
-// Outcome is what writing met that is no failure.
+// Outcome is the result of writing without a failure.
 type Outcome int
 
 const (
-	// Done says that all was written.
+	// Done means that all writes were made.
 	Done Outcome = iota
 
-	// Conflict says that an object has changed since it was read: the next reconcile sees it.
+	// Conflict means that an object has changed since the controller read the object. The next reconcile sees the
+	// change.
 	Conflict
 
-	// Learned says that a write has told something that was not known, and that the facts have it now.
+	// Learned means that a write revealed a new fact. The facts now include the new fact.
 	Learned
 )
 
-// Phases are those of one object, which has been observed.
+// Phases are the phases of a reconcile for an observed object.
 type Phases[P Plan] struct {
-	// Decide makes a plan of what is known, and reads what it lacks for that.
+	// Decide makes a plan from the known facts, and reads missing facts.
 	Decide func(context.Context) (P, error)
 
-	// ObserveLive reads past the cache what was observed before, as far as the plan depends on it. It tells whether the object is the
-	// same still.
+	// ObserveLive repeats the observation past the cache, as far as the plan depends on the facts. same is false if a
+	// different object has the name now.
 	ObserveLive func(context.Context, P) (same bool, err error)
 
 	// Apply makes the writes of a plan.
 	Apply func(context.Context, P) (Outcome, error)
 
-	// Wait is when to look again once a plan has been applied.
+	// Wait returns when to reconcile again after a plan was applied.
 	Wait func(P) ctrl.Result
 }
 
-// Run decides and applies. A plan that destroys something is applied if the second decision comes to the same, or to one that
-// destroys nothing.
+// Run decides and applies. A destructive plan is applied only if the second decision destroys the same. A second plan
+// without destruction is applied as well.
 func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 	live := false
 	for range rounds {
@@ -97,7 +98,8 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 	return retry.Slower(), nil
 }
 
-// Again is when to look again: after so long, where zero is never, or at the pace of the queue, which becomes ever slower.
+// Again returns when to reconcile again. With backoff, the queue's growing delay applies. Without backoff, the
+// reconcile repeats after the given duration, or never if the duration is zero.
 func Again(after time.Duration, backoff bool) ctrl.Result {
 	if backoff {
 		return retry.Slower()
@@ -105,12 +107,13 @@ func Again(after time.Duration, backoff bool) ctrl.Result {
 	return ctrl.Result{RequeueAfter: after}
 }
 
-// IsRefusal tells whether the API server will not have an object as it is: to write the same again changes nothing.
+// IsRefusal returns true if the API server refuses the object in its present form. A repeated write of the same object
+// would fail again.
 func IsRefusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// sooner is a wait that lasts no longer than the cache may be behind.
+// sooner limits a wait to the lag of the cache (Behind).
 func sooner(r ctrl.Result) ctrl.Result {
 	if r.RequeueAfter == 0 || r.RequeueAfter > Behind {
 		r.RequeueAfter = Behind

@@ -11,12 +11,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// plan is what it destroys.
+// plan lists the destructive writes of the plan, separated by spaces.
 type plan string
 
 func (p plan) Destroys() []string { return strings.Fields(string(p)) }
 
-// TestRun: what destroys is applied only where a second look past the cache comes to the same, or to nothing that destroys.
+// TestRun: a destructive plan is applied only if a second look past the cache gives the same plan, or a plan without
+// destruction.
 func TestRun(t *testing.T) {
 	no := errors.New("no")
 	for title, tc := range map[string]struct {
@@ -82,7 +83,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestAFailureOfAWrite is returned, so that it is tried again ever slower.
+// TestAFailureOfAWrite: Run returns the error of a write, so that the queue repeats the reconcile with a growing delay.
 func TestAFailureOfAWrite(t *testing.T) {
 	_, err := Phases[plan]{
 		Decide: func(context.Context) (plan, error) { return "", nil },

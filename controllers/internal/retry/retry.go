@@ -1,4 +1,4 @@
-// Package retry says when the hub's controllers try again, so that they all do it alike.
+// Package retry defines the pace of retries for all controllers of the hub.
 package retry
 
 import (
@@ -10,20 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Slower is when to look again at an object that changed between the cache and a write, or that cannot be written for now: at the pace
-// of the queue, which becomes ever slower. The change itself is on its way through the watch, and wakes the controller unless it is one
-// that does not. While an API server's watches are seconds behind, a steady pace would add many writes that fail to its load.
+// Slower requeues an object with the queue's growing delay. The object has changed between the cache and a write, or
+// cannot be written for now. The watch brings the change soon and usually wakes the controller, but some changes do
+// not. When an API server's watches are seconds behind, retries at a steady pace would add many failing writes to the
+// server's load.
 func Slower() reconcile.Result {
 	return reconcile.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
 }
 
-// What failed, without an event to wait for, is tried again after this long at first and at the latest.
+// first and last are the shortest and the longest delay before a retry without an event.
 const (
 	first = 100 * time.Millisecond
 	last  = time.Minute
 )
 
-// Options work on so many objects at a time, and try what failed again ever slower.
+// Options returns controller options with the given number of parallel reconciles and a growing delay after failures.
 func Options(concurrency int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: concurrency,
@@ -31,8 +32,9 @@ func Options(concurrency int) controller.Options {
 	}
 }
 
-// WhenLeading are those of a controller that looks at all there is when its replica begins to lead. While the replica waits,
-// the controller hears of nothing: nobody would empty its queue, in which everything stays that has ever been there.
+// WhenLeading returns the options of a controller that looks at all objects when its replica begins to lead. The
+// controller gets no events while the replica waits: no worker would empty the queue, and the queue would keep every
+// object ever seen.
 func WhenLeading(concurrency int) controller.Options {
 	o := Options(concurrency)
 	o.EnableWarmup = ptr.To(false)

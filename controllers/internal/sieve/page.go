@@ -8,9 +8,10 @@ import (
 	"net/http"
 )
 
-// All objects of a page are in Towline's memory in full, and each can have 1.5 MB. Nothing is known of the first page. A request for each 2 MiB costs
-// next to nothing, and more in a page gains nothing. What is eight times as large as it was to be is read again in smaller pages: objects that
-// clusters have filled may come after many small ones.
+// All objects of a page are in Towline's memory in full, and each object can have 1.5 MB. The size of the first page's
+// objects is unknown. A request for each 2 MiB costs next to nothing, and larger pages gain nothing. A page eight times
+// larger than planned is read again in smaller pages: objects full of cluster reports may come after many small
+// objects.
 const (
 	firstPage        = 50
 	minPage, maxPage = 5, 500
@@ -18,17 +19,18 @@ const (
 	mostBytes        = 8 * pageBytes
 )
 
-// errTooLarge ends the reading of a page. client-go logs it as an unexpected error.
+// errTooLarge ends the reading of a page. client-go logs errTooLarge as an unexpected error.
 var errTooLarge = errors.New("the page is too large, and is read again in smaller ones")
 
-// answer counts the bytes of an answer while they are read. The goroutine that asks also reads, so that nothing of it is shared.
+// answer counts the bytes of an answer during the read. The goroutine of the request also reads the answer, so answer
+// needs no lock.
 type answer struct{ bytes, most int64 }
 
 func (a *answer) tooLarge() bool { return a.bytes > a.most }
 
 type answerKey struct{}
 
-// expecting gives a context for a request for a page of so many objects. The smallest page may be of any size.
+// expecting returns a context for the request of a page with up to limit objects. The smallest page may have any size.
 func expecting(ctx context.Context, limit int64) (context.Context, *answer) {
 	a := &answer{most: mostBytes}
 	if limit <= minPage {
@@ -37,13 +39,13 @@ func expecting(ctx context.Context, limit int64) (context.Context, *answer) {
 	return context.WithValue(ctx, answerKey{}, a), a
 }
 
-// Counted lets a Sieve know how large its pages are, if it is part of the client that they are read with. Otherwise all pages have the
-// size of the first.
+// Counted reports the size of pages to a Sieve, if the client of the Sieve uses Counted as its transport. Without
+// Counted, all pages have the number of objects of the first page.
 func Counted(next http.RoundTripper) http.RoundTripper { return counted{next} }
 
 type counted struct{ next http.RoundTripper }
 
-// RoundTrip implements http.RoundTripper. A request that is made again begins to count anew.
+// RoundTrip implements http.RoundTripper. A repeated request starts the count at zero again.
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if a, ok := r.Context().Value(answerKey{}).(*answer); ok && err == nil {
@@ -68,8 +70,8 @@ func (b body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// nextPage is how many objects the page after one of that limit is to have, by how many it had and how many bytes. It has twice as many at
-// most, since the next ones may be larger.
+// nextPage returns the limit of the next page, from the limit, the number of objects and the bytes of the last page.
+// The limit at most doubles, since the next objects may be larger.
 func nextPage(limit, had, bytes int64) int64 {
 	if had == 0 || bytes == 0 {
 		return limit

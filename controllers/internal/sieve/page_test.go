@@ -36,7 +36,7 @@ func TestNextPage(t *testing.T) {
 	}
 }
 
-// served lists over HTTP objects of those sizes in bytes, and tells how many each request has asked for.
+// served lists objects of the given sizes in bytes over HTTP, and records the number of objects of each request.
 func served(t *testing.T, sizes []int) (lists func(context.Context, metav1.ListOptions) (runtime.Object, error), limits *[]int) {
 	t.Helper()
 	limits = &[]int{}
@@ -69,7 +69,7 @@ func served(t *testing.T, sizes []int) (lists func(context.Context, metav1.ListO
 	}, limits
 }
 
-// TestPagesFollowTheirSize: what is large is read in small pages, and what is small in large ones.
+// TestPagesFollowTheirSize: large objects are read in small pages, and small objects in large pages.
 func TestPagesFollowTheirSize(t *testing.T) {
 	small, large := slices.Repeat([]int{3000}, 10_000), slices.Repeat([]int{1_000_000}, 60)
 	for title, tc := range map[string]struct {
@@ -95,7 +95,7 @@ func TestPagesFollowTheirSize(t *testing.T) {
 	}
 }
 
-// TestNoPageIsHeldThatIsTooLarge: the reading of one ends, unless it is the smallest that can be asked for.
+// TestNoPageIsHeldThatIsTooLarge: the reading of a too large page ends, except for the smallest possible page.
 func TestNoPageIsHeldThatIsTooLarge(t *testing.T) {
 	endless := roundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.LimitReader(zeros{}, 4*mostBytes))}, nil

@@ -1,6 +1,7 @@
-// Package sieve makes objects small between the API server and a cache. client-go (v0.35) transforms what a watch brings, one
-// by one, and a list when all of it has been read: objects that clusters have filled would be in memory together, in
-// full, at each start. API servers before Kubernetes 1.34 (1.32 excepted) are asked for lists, and so is towline-maestro.
+// Package sieve reduces objects between the API server and a cache. client-go (v0.35) transforms the objects of a watch
+// singly, but the objects of a list only after the whole list is read. At each start, all objects full of cluster
+// reports would be in memory together. Lists are used with API servers before Kubernetes 1.34 (1.32 excepted) and with
+// towline-maestro.
 package sieve
 
 import (
@@ -15,20 +16,20 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Sieve is a ListerWatcher.
+// Sieve is a ListerWatcher that transforms and filters objects.
 type Sieve struct {
 	from cache.ListerWatcherWithContext
 
-	// Transform is what becomes of an object; nil leaves all as they are. It gives nil for one that is to be left out.
+	// Transform returns the reduced object, or nil to leave the object out. A nil Transform changes no object.
 	Transform cache.TransformFunc
 
-	// Begin is called before everything is read anew; nil for nothing.
+	// Begin is called before each new read of all objects. Begin may be nil.
 	Begin func()
 
-	// Gone is called with an object that is deleted; nil for nothing.
+	// Gone is called with each deleted object of a watch. Gone may be nil.
 	Gone func(runtime.Object)
 
-	// Watches is set where objects of watches pass as well. The transform of a cache has those already.
+	// Watches makes the Sieve transform the objects of watches too. The transform of a cache already covers watches.
 	Watches bool
 }
 
@@ -37,7 +38,7 @@ var (
 	_ cache.ListerWatcherWithContext = &Sieve{}
 )
 
-// New makes a Sieve of what lists and watches.
+// New returns a Sieve for a ListerWatcher.
 func New(from cache.ListerWatcher) *Sieve {
 	return &Sieve{from: cache.ToListerWatcherWithContext(from)}
 }
@@ -52,7 +53,8 @@ func (s *Sieve) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return s.WatchWithContext(context.Background(), options)
 }
 
-// ListWithContext reads page by page. An API server may answer from memory, as the version "0" allows, but then at once.
+// ListWithContext reads the list page by page. The version "0" would let an API server answer from memory, but in a
+// single page.
 func (s *Sieve) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	s.begin()
 	limit := int64(firstPage)
@@ -69,7 +71,7 @@ func (s *Sieve) ListWithContext(ctx context.Context, options metav1.ListOptions)
 	return list, err
 }
 
-// page reads one page, of so many objects or fewer, and says how many the next one is to have.
+// page reads a page with at most limit objects, and returns the limit for the next page.
 func (s *Sieve) page(ctx context.Context, options metav1.ListOptions, limit int64) (runtime.Object, int64, error) {
 	for {
 		ctx, a := expecting(ctx, limit)
@@ -86,7 +88,7 @@ func (s *Sieve) page(ctx context.Context, options metav1.ListOptions, limit int6
 	}
 }
 
-// sifted is a page of what becomes of the objects of one.
+// sifted returns a page with the transformed objects of a page.
 func (s *Sieve) sifted(page runtime.Object) (runtime.Object, error) {
 	about, err := meta.ListAccessor(page)
 	if err != nil {
@@ -116,7 +118,7 @@ func (s *Sieve) transformed(obj runtime.Object) (runtime.Object, error) {
 	return out.(runtime.Object), nil
 }
 
-// WatchWithContext watches. An object that is to be left out from now on is deleted, as far as those who watch can tell.
+// WatchWithContext watches. For an object to be left out from now on, the watch sends a deletion.
 func (s *Sieve) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
 		s.begin()

@@ -1,10 +1,10 @@
-// Package size tells how much memory an object takes that a cluster has written.
+// Package size estimates the memory of an object written by a cluster.
 package size
 
 import "reflect"
 
-// Of is about how many bytes a value takes, in what it points to as well. It knows what objects of the API consist of, and
-// counts what several share for each of them.
+// Of returns the approximate number of bytes of a value, including the values behind pointers. Of supports the Go types
+// of API objects. A value with several references is counted for each reference.
 func Of(v any) int {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
@@ -13,7 +13,7 @@ func Of(v any) int {
 	return int(value.Type().Size()) + behind(value)
 }
 
-// behind is what a value takes beside itself.
+// behind returns the number of bytes that a value references beyond its own size.
 func behind(v reflect.Value) int {
 	size := 0
 	switch v.Kind() {
@@ -40,5 +40,5 @@ func behind(v reflect.Value) int {
 	return size
 }
 
-// pointing tells whether values of a kind can take anything beside themselves.
+// pointing returns true if values of the kind can reference further memory.
 func pointing(k reflect.Kind) bool { return k > reflect.Complex128 }

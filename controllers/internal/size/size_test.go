@@ -28,7 +28,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfIsWhatIsAllocated: for what reports are made of, give or take a third.
+// TestOfIsWhatIsAllocated: for the parts of reports, the estimate differs from the allocated memory by at most a third.
 func TestOfIsWhatIsAllocated(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()

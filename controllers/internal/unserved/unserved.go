@@ -1,6 +1,7 @@
-// Package unserved has a cache hear of objects again as soon as somebody serves them. An API that kube-apiserver hands on to another
-// server, as that of works in Maestro, is away while that server is: all requests fail with 503. client-go (v0.35) asks ever more rarely
-// then, after a minute only in the end. For so long nobody would hear of a change though the server is back.
+// Package unserved makes a cache notice quickly when an API is served again. kube-apiserver forwards some APIs to a
+// different server, such as the API of works in Maestro. During an outage of the server, all requests fail with 503.
+// client-go (v0.35) then retries with a growing delay of up to a minute. Without this package, the cache would miss
+// changes for so long after the server is back.
 package unserved
 
 import (
@@ -15,11 +16,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// again is how long until somebody is asked again who has answered with 503.
+// again is the delay before the next request after an answer 503.
 const again = time.Second
 
-// Awaited lists and watches what another ListerWatcher does. Where that is answered with 503, it asks again every second, until there is
-// another answer or the context ends.
+// Awaited returns a ListWatch that repeats requests answered with 503. The repetition happens every second, until a
+// different answer comes or the context ends.
 func Awaited(from cache.ListerWatcher) *cache.ListWatch {
 	of := cache.ToListerWatcherWithContext(from)
 	return &cache.ListWatch{
@@ -32,7 +33,7 @@ func Awaited(from cache.ListerWatcher) *cache.ListWatch {
 	}
 }
 
-// ask returns the first answer that is not 503; at the end of the context that one.
+// ask returns the first answer other than 503. At the end of the context, ask returns the last 503.
 func ask[T any](ctx context.Context, o metav1.ListOptions, send func(context.Context, metav1.ListOptions) (T, error)) (T, error) {
 	answer, err := send(ctx, o)
 	if !apierrors.IsServiceUnavailable(err) {

@@ -15,14 +15,14 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// TestAwaited: whoever lists or watches has the answer a second after it can be given, at most; another error at once; and none waits
-// longer than its context.
+// TestAwaited: after an outage, a list or watch gets the answer within a second. An error other than 503 is returned at
+// once. No request outlasts its context.
 func TestAwaited(t *testing.T) {
 	away, other := apierrors.NewServiceUnavailable("nobody leads"), errors.New("other")
 	for title, tc := range map[string]struct {
-		away  time.Duration // for how long nobody serves
+		away  time.Duration // duration of the outage
 		then  error
-		ends  time.Duration // when the context ends
+		ends  time.Duration // time until the context ends
 		took  time.Duration
 		want  error
 		asked int

@@ -1,4 +1,5 @@
-// Package wake describes what wakes a controller as data: a manager registers it, and a simulation delivers to it.
+// Package wake describes the wake-ups of a controller as data: a manager registers the watches, and a simulation
+// delivers events to the watches.
 package wake
 
 import (
@@ -10,29 +11,29 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Watch is a kind of object, which of its changes count, and whom they wake.
+// Watch is a watched kind of object, with the relevant changes and the woken requests.
 type Watch struct {
 	// Object is an object of the kind.
 	Object client.Object
 
-	// Changed lets through the changes that count: all of them have to. None: all changes count.
+	// Changed are the predicates that a change must all pass. Without predicates, every change counts.
 	Changed []predicate.Predicate
 
-	// Handler queues whom a change wakes.
+	// Handler queues the requests for a change.
 	Handler handler.EventHandler
 }
 
-// Self is the watch of the objects that are worked on.
+// Self returns the watch of the controller's own objects.
 func Self(object client.Object, changed ...predicate.Predicate) Watch {
 	return Watch{Object: object, Changed: changed, Handler: &handler.EnqueueRequestForObject{}}
 }
 
-// Of is the watch of objects that wake others.
+// Of returns the watch of objects whose changes wake the requests of whom.
 func Of(object client.Object, whom handler.MapFunc, changed ...predicate.Predicate) Watch {
 	return Watch{Object: object, Changed: changed, Handler: handler.EnqueueRequestsFromMapFunc(whom)}
 }
 
-// Register adds watches to a controller. The first is of the objects that it works on.
+// Register adds watches to a controller. The first watch must be for the controller's own objects.
 func Register(b *builder.Builder, watches []Watch) *builder.Builder {
 	b.For(watches[0].Object, builder.WithPredicates(watches[0].Changed...))
 	return Add(b, watches[1:])
@@ -46,7 +47,7 @@ func Add(b *builder.Builder, watches []Watch) *builder.Builder {
 	return b
 }
 
-// Requests are those for the objects of these keys.
+// Requests returns reconcile requests for the given keys.
 func Requests(keys []types.NamespacedName) []reconcile.Request {
 	out := make([]reconcile.Request, len(keys))
 	for i, key := range keys {

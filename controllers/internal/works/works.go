@@ -9,25 +9,26 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Outcome is what became of a write that has not failed.
+// Outcome is the result of a write without a failure.
 type Outcome int
 
 const (
-	// Written says that the hub has it now.
+	// Written means that the hub has the written work.
 	Written Outcome = iota
 
-	// Exists says that another work has the name of the one to be created.
+	// Exists means that a work with the name of the work to be created exists already.
 	Exists
 
-	// Conflict says that the work is another than was read: it has changed, or its name has gone to another.
+	// Conflict means that the work differs from the work as read: the work has changed, or a new work has the name.
 	Conflict
 
-	// Gone says that the work does not exist any more.
+	// Gone means that the work no longer exists.
 	Gone
 )
 
-// Write makes one write of a work. An update and a deletion meet exactly the work that was read, in the version that was read.
-// The error is any other answer of the API server. Where Create has succeeded, w.Work is what the API server has made.
+// Write makes a single write of a work. An update or a deletion applies only to the same work in the same version as
+// read. The error is any other answer of the API server. After a successful Create, w.Work is the created work of the
+// API server.
 func Write(ctx context.Context, c client.Writer, w *work.Write) (Outcome, error) {
 	var err error
 	switch w.Verb {
