@@ -17,35 +17,36 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// How much is held of what a cluster can write into the metadata of its objects, where nothing else bounds it.
+// Limits for the parts of a cluster-written object's metadata that no other rule limits.
 const (
-	// maxPairs is how many bytes the labels of an object may have, and its annotations, before some are left out, and
-	// maxPair how many each of those may have that are not.
+	// maxPairs is the maximum size in bytes of an object's labels, and of its annotations. Beyond maxPairs, some pairs
+	// are left out, and every kept pair has at most maxPair bytes.
 	maxPairs, maxPair = 16 << 10, 1 << 10
 
-	// maxFinalizers is how many finalizers are held.
+	// maxFinalizers is the maximum number of kept finalizers.
 	maxFinalizers = 16
 
-	// maxOptions is how many bytes the options may have of a work that carries one Application.
+	// maxOptions is the maximum size in bytes of the options of a work with a single Application.
 	maxOptions = 64 << 10
 
-	// maxConfigs, maxClaims, maxURL and maxConditions are for ManagedClusters.
+	// maxConfigs, maxClaims, maxURL and maxConditions are limits for ManagedClusters.
 	maxConfigs, maxClaims, maxURL, maxConditions = 16, 256, 1 << 10, 16
 )
 
-// boundWork leaves of a work what its cluster cannot have made large. The spec and the metadata are Towline's: a cluster may
-// write them all the same, unless an admission policy forbids it, and they are put right then.
+// boundWork limits the parts of a ManifestWork that a cluster can enlarge. The spec and the metadata belong to Towline.
+// Without an admission policy, a cluster can still write both, and Towline then restores both.
 func boundWork(w *workv1.ManifestWork) {
 	var exempt string
 	if _, ok := dependency.KindOf(w.Name); ok {
-		exempt = apis.AnnotationReleasedTo // bounded by what writes it
+		exempt = apis.AnnotationReleasedTo // the writer of the annotation limits its size
 	}
 	boundMeta(&w.ObjectMeta, isOurs, exempt)
 	boundSpec(&w.Spec, exempt != "")
 	feedback.Bound(&w.Status, w.Spec.ManifestConfigs)
 }
 
-// boundSpec leaves out what is too large to be Towline's. What is left differs from what the work is to say.
+// boundSpec removes parts of a spec that are too large for a spec of Towline. The remaining spec differs from Towline's
+// rendered spec.
 func boundSpec(spec *workv1.ManifestWorkSpec, many bool) {
 	payload := 0
 	for i := range spec.Workload.Manifests {
@@ -55,7 +56,7 @@ func boundSpec(spec *workv1.ManifestWorkSpec, many bool) {
 		spec.Workload.Manifests = nil
 	}
 	limit := maxOptions
-	if many { // it has options for each object that it carries
+	if many { // a work with dependencies has options for each carried object
 		limit = work.MaxPayload
 	}
 	if size.Of(spec.ManifestConfigs) > limit {
@@ -71,7 +72,7 @@ func boundSpec(spec *workv1.ManifestWorkSpec, many bool) {
 
 func isOurs(key string) bool { return strings.HasPrefix(key, apis.Group+"/") }
 
-// boundCluster leaves of a ManagedCluster what its agent cannot have made large.
+// boundCluster limits the parts of a ManagedCluster that its agent can enlarge.
 func boundCluster(c *clusterv1.ManagedCluster) {
 	boundMeta(&c.ObjectMeta, func(key string) bool {
 		return isOurs(key) || key == apis.LabelLocalCluster || key == clusterv1beta2.ClusterSetLabel
@@ -97,7 +98,7 @@ func boundCluster(c *clusterv1.ManagedCluster) {
 	}
 }
 
-// boundMeta leaves out what nobody reads, and of labels and annotations that are too many those that are not first.
+// boundMeta removes unused metadata. If an object has too many labels or annotations, the keys of first have priority.
 func boundMeta(m *metav1.ObjectMeta, first func(key string) bool, exempt string) {
 	m.OwnerReferences, m.GenerateName = nil, ""
 	m.Labels = boundPairs(m.Labels, first, "")
@@ -154,5 +155,5 @@ func boundFinalizers(in []string) []string {
 	return out
 }
 
-// head is the beginning of a slice, and nothing of the rest in memory.
+// head returns the first n elements of a slice, and keeps no memory for the rest.
 func head[T any](in []T, n int) []T { return exact(in[:min(len(in), n)]) }

@@ -21,13 +21,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// large is a text of so many bytes that no other has.
+// large returns a text of n bytes, unique for the values of of.
 func large(n int, of ...any) string {
 	mark := fmt.Sprintln(of...)
 	return mark + strings.Repeat("x", n-len(mark))
 }
 
-// pairs are labels or annotations of 250 KiB.
+// pairs returns labels or annotations of 250 KiB.
 func pairs(prefix string, of int) map[string]string {
 	out := map[string]string{}
 	for i := range 250 {
@@ -36,7 +36,8 @@ func pairs(prefix string, of int) map[string]string {
 	return out
 }
 
-// stuffedWorks are works as a hostile cluster can write them, each some hundreds of KiB at least; i tells them apart.
+// stuffedWorks are works as a hostile cluster can write them, each at least some hundreds of KiB. i makes each work
+// unique.
 var stuffedWorks = map[string]func(w *workv1.ManifestWork, i int){
 	"a message": func(w *workv1.ManifestWork, i int) {
 		values := w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
@@ -148,8 +149,8 @@ func managed() *clusterv1.ManagedCluster {
 	return c
 }
 
-// TestWhatIsHeldOfStuffedObjects: a cluster does not decide how much memory one of its objects takes, nor, by what is shared
-// among objects, whether that is given back.
+// TestWhatIsHeldOfStuffedObjects: a cluster cannot decide how much memory its objects take. The memory is freed with
+// the objects, in spite of parts shared among objects.
 func TestWhatIsHeldOfStuffedObjects(t *testing.T) {
 	for title, stuff := range stuffedWorks {
 		t.Run("work: "+title, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestWhatIsHeldOfStuffedObjects(t *testing.T) {
 	}
 }
 
-// heldOf measures the live memory that the objects take, and that is left when they are gone.
+// heldOf measures the live memory of the objects, and the remaining memory after their removal.
 func heldOf[T any](t *testing.T, _ *T, transform func(any) (any, error), object func(i int) any) {
 	t.Helper()
 	const n, most, after = 10, 64 << 10, 128 << 10
@@ -196,7 +197,7 @@ func heldOf[T any](t *testing.T, _ *T, transform func(any) (any, error), object 
 	}
 }
 
-// TestWhatIsReadOfStuffedWorks: what Towline reads of a work is there, whatever a cluster puts beside it.
+// TestWhatIsReadOfStuffedWorks: the parts of a work read by Towline remain, in spite of additions by a cluster.
 func TestWhatIsReadOfStuffedWorks(t *testing.T) {
 	for title, stuff := range stuffedWorks {
 		t.Run(title, func(t *testing.T) {
@@ -224,7 +225,7 @@ func TestWhatIsReadOfStuffedWorks(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadOfStuffedClusters: the labels that rights are decided by come first.
+// TestWhatIsReadOfStuffedClusters: labels that decide rights have priority.
 func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	c := managed()
 	for _, stuff := range stuffedClusters {
@@ -243,7 +244,8 @@ func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	}
 }
 
-// TestWhatDependenciesAreReleasedTo: a work that carries dependencies keeps all of what Towline writes there.
+// TestWhatDependenciesAreReleasedTo: a work with dependencies keeps the whole annotation AnnotationReleasedTo of
+// Towline.
 func TestWhatDependenciesAreReleasedTo(t *testing.T) {
 	w := reported(t)
 	w.Name = dependency.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name

@@ -10,8 +10,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// rules are what works ask their agents for, by the number of values and with and without what changes with every comparison,
-// and strategy is how they have the Application applied: the larger part of a work, and the same in all.
+// rules are the feedback rules of works, by the number of values, each with and without the values that change with
+// every comparison. strategy is the update strategy of works for the Application. Rules and strategy are the larger
+// part of a work, and equal in all works.
 var (
 	rules = func() map[amount][]workv1.FeedbackRule {
 		out := map[amount][]workv1.FeedbackRule{}
@@ -26,7 +27,7 @@ var (
 	strategy = work.Strategy()
 )
 
-// amount is how many rules there are, and how many values the first one asks for.
+// amount is the number of rules, and the number of values of the first rule.
 type amount struct{ rules, values int }
 
 func amountOf(r []workv1.FeedbackRule) amount { return amount{len(r), len(r[0].JsonPaths)} }
@@ -46,11 +47,11 @@ func config(c *workv1.ManifestConfigOption) {
 	}
 }
 
-// yes and no are what every value of that type is.
+// yes and no are the shared targets of all boolean pointers.
 var yes, no = true, false
 
-// values are reported values with their names shared with other objects, and their texts too, of which most are words,
-// revisions and times that others have as well.
+// values returns the reported values with shared names and texts. Most texts are words, revisions and times that occur
+// in other objects as well.
 func values(in []workv1.FeedbackValue) []workv1.FeedbackValue {
 	out := exact(in)
 	for i := range out {

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// BenchmarkHeld shows what the cache holds of an Application and of its work, in bytes of live memory for each.
+// BenchmarkHeld reports the bytes of live memory for each Application and each work in the cache.
 func BenchmarkHeld(b *testing.B) {
 	const n = 2000
 	apps, works := make([][]byte, n), make([][]byte, n)
@@ -46,7 +46,7 @@ func BenchmarkHeld(b *testing.B) {
 	}
 }
 
-// stored are an Application and its work as the API server returns them, after a first sync.
+// stored returns an Application and its work in the JSON of the API server, after a first sync.
 func stored(b *testing.B, i int) (app, w []byte) {
 	b.Helper()
 	name := fmt.Sprintf("cluster%05d-guestbook", i)

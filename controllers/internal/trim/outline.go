@@ -7,12 +7,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// skipping are the annotations that are held of an Application that the hub's own Argo CD leaves alone.
+// skipping are the kept annotations of an Application with the annotation AnnotationSkipReconcile.
 var skipping = map[string]string{apis.AnnotationSkipReconcile: "true"}
 
-// Outline is a cache.TransformFunc for the metadata of Applications that are not Towline's. While one is there, all that is
-// held is whether the hub's own Argo CD leaves it alone, and whether it is paused; once it is being deleted, what its end
-// depends on.
+// Outline is a cache.TransformFunc for the metadata of Applications that Towline does not manage. Outline keeps only
+// whether the hub's own Argo CD skips the Application, and whether the Application is paused. During a deletion,
+// Outline keeps the metadata that the deletion depends on.
 func Outline(obj any) (any, error) {
 	m, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// intern makes strings that are the same in many objects one. It forgets those that no object has any more.
+// intern makes equal strings of many objects share memory. An interned string is freed when no object has the string
+// any more.
 func intern(strings ...*string) {
 	for _, s := range strings {
 		if *s != "" {
@@ -25,7 +26,7 @@ func interned(strings []string) {
 	}
 }
 
-// same lets strings of one object that equal the first one share its bytes.
+// same makes strings equal to first share the bytes of first, within an object.
 func same(first string, others ...*string) {
 	for _, s := range others {
 		if *s == first {
@@ -34,7 +35,7 @@ func same(first string, others ...*string) {
 	}
 }
 
-// exact is a slice without room for more: a decoder leaves up to as much again.
+// exact returns a slice without spare capacity: a decoder may leave a capacity of double the length.
 func exact[T any](s []T) []T {
 	if len(s) == 0 || len(s) == cap(s) {
 		return s
@@ -46,8 +47,8 @@ func exact[T any](s []T) []T {
 
 var seed = maphash.MakeSeed()
 
-// sharedMap is a map that several objects share, or the object's own with shared keys and values where no two have the
-// same.
+// sharedMap returns a map shared by several objects. The annotations of a work differ in every work: sharedMap then
+// returns the object's own map, with shared keys and values.
 func sharedMap(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return m
@@ -63,7 +64,7 @@ func sharedMap(m map[string]string) map[string]string {
 	}
 	var hash uint64
 	size := 0
-	for k, v := range m { // in any order
+	for k, v := range m { // the sum does not depend on the order
 		hash += maphash.Comparable(seed, [2]string{k, v})
 		size += len(k) + len(v)
 	}
@@ -81,7 +82,7 @@ func sharedMap(m map[string]string) map[string]string {
 }
 
 func sharedOwners(refs []metav1.OwnerReference) []metav1.OwnerReference {
-	if len(refs) != 1 || len(refs[0].Name) > maxShared { // Applications have one
+	if len(refs) != 1 || len(refs[0].Name) > maxShared { // an Application has a single owner
 		return refs
 	}
 	return ownerTable.share(maphash.String(seed, string(refs[0].UID)), refs)
@@ -117,7 +118,7 @@ func sharedText(s *string) *string {
 	return textTable.share(maphash.String(seed, *s), s)
 }
 
-// conditions are an object's own, with shared texts.
+// conditions returns the object's own conditions with shared texts.
 func conditions(in []metav1.Condition) []metav1.Condition {
 	out := exact(in)
 	for i := range out {
@@ -128,8 +129,9 @@ func conditions(in []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// sharedConditions are what a work agent says, but for since when. Only one of its times is read: since when it reads what
-// it reports. Where that is known, the list is the work's own, with shared texts.
+// sharedConditions returns the conditions of a work agent without their times, except the time of
+// feedback.ConditionSynced. The time of ConditionSynced tells since when the agent has read the reported values. With
+// this time, the list is the work's own, with shared texts.
 func sharedConditions(in []metav1.Condition) []metav1.Condition {
 	if len(in) == 0 {
 		return in
@@ -138,7 +140,7 @@ func sharedConditions(in []metav1.Condition) []metav1.Condition {
 	for i := range out {
 		if out[i].Type == feedback.ConditionSynced {
 			timed = timed || !out[i].LastTransitionTime.IsZero()
-		} else if !out[i].LastTransitionTime.IsZero() { // or it may be shared already
+		} else if !out[i].LastTransitionTime.IsZero() { // do not write a zero time: the list may be shared already
 			out[i].LastTransitionTime = metav1.Time{}
 		}
 		size += len(out[i].Message)

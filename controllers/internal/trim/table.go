@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// table holds values that many objects have in common, each in the slot that its hash says. One that comes to a slot
-// that is taken takes it over: what was shared stays so, and what is rare is not held for ever.
+// table holds values common to many objects, each in the slot of its hash. A new value replaces the old value of its
+// slot. Values already shared stay shared, and rare values are not held forever.
 //
-// Sharing took the memory of 10,000 Applications from 356 to 224 MiB after a restart (docs/scale.md).
+// Sharing reduced the memory of 10,000 Applications from 356 to 224 MiB after a restart (docs/scale.md).
 type table[T any] struct {
 	mu    sync.Mutex
 	slots []T
@@ -24,7 +24,7 @@ func newTable[T any](size int, equal func(a, b T) bool) *table[T] {
 	return &table[T]{slots: make([]T, size), equal: equal}
 }
 
-// share is the value that says the same and came first.
+// share returns the equal value in the table, or stores and returns the given value.
 func (t *table[T]) share(hash uint64, value T) T {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -35,7 +35,7 @@ func (t *table[T]) share(hash uint64, value T) T {
 	return *slot
 }
 
-// find is the value that says the same, if there is one.
+// find returns the equal value in the table, and whether the table has an equal value.
 func (t *table[T]) find(hash uint64, value T) (T, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,8 +43,9 @@ func (t *table[T]) find(hash uint64, value T) (T, bool) {
 	return found, t.equal(found, value)
 }
 
-// The tables: the Applications of an ApplicationSet agree in labels, owner, finalizers and often in all of their spec,
-// and so do their works, and what the agents say of them; the Applications of a cluster agree in annotations.
+// The tables use these facts. The Applications of an ApplicationSet have equal labels, owners and finalizers, and often
+// equal specs. Their works and the reports of their agents are similar too. The Applications of a cluster have equal
+// annotations.
 var (
 	mapTable       = newTable(4096, maps.Equal[map[string]string])
 	ownerTable     = newTable(512, func(a, b []metav1.OwnerReference) bool { return reflect.DeepEqual(a, b) })
@@ -54,5 +55,5 @@ var (
 	textTable      = newTable(2048, func(a, b *string) bool { return a != nil && *a == *b })
 )
 
-// maxShared is how large a text may be, in bytes, to be looked for among the others.
+// maxShared is the maximum size in bytes of a shared text.
 const maxShared = 8 << 10

@@ -38,8 +38,8 @@ func Application(obj any) (any, error) {
 	return app, nil
 }
 
-// Cluster is a cache.TransformFunc for ManagedClusters: their sizes and versions are for the scheduling of
-// workloads, which is not Towline's. Their agents may write what they like.
+// Cluster is a cache.TransformFunc for ManagedClusters. Their capacities and versions serve the scheduling of
+// workloads, and Towline does not schedule. The clusters' agents may write any value.
 func Cluster(obj any) (any, error) {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
@@ -54,8 +54,9 @@ func Cluster(obj any) (any, error) {
 	return cluster, nil
 }
 
-// Namespace is a cache.TransformFunc for the metadata of Namespaces: of those of clusters administrators' annotations count,
-// and of those of Argo CDs a label and the list of permitted accounts.
+// Namespace is a cache.TransformFunc for the metadata of Namespaces. For the namespaces of clusters, Namespace keeps
+// the annotations of administrators. For the namespaces of Argo CDs, Namespace keeps a label and the list of permitted
+// accounts.
 func Namespace(obj any) (any, error) {
 	ns, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -70,7 +71,7 @@ func Namespace(obj any) (any, error) {
 	return ns, nil
 }
 
-// only are the entries of these keys.
+// only returns the entries with the given keys.
 func only(m map[string]string, keys ...string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {
@@ -84,7 +85,7 @@ func only(m map[string]string, keys ...string) map[string]string {
 	return out
 }
 
-// Work is a cache.TransformFunc for ManifestWorks. What their clusters' agents report is cut to what is read of it.
+// Work is a cache.TransformFunc for ManifestWorks. Work keeps only the used part of the agents' reports.
 func Work(obj any) (any, error) {
 	w, ok := obj.(*workv1.ManifestWork)
 	if !ok {
@@ -111,8 +112,8 @@ func Work(obj any) (any, error) {
 	return w, nil
 }
 
-// sameStart lets the name of the Application in the annotations of its work share the bytes of the work's own name, of
-// which it is the first part, and returns it.
+// sameStart makes the Application's name in the annotations of a work share the bytes of the work's own name, and
+// returns the Application's name. The work's name starts with the Application's name.
 func sameStart(annotations map[string]string, work string) string {
 	name := annotations[apis.AnnotationHubName]
 	if name != "" && strings.HasPrefix(work, name) {
@@ -122,7 +123,7 @@ func sameStart(annotations map[string]string, work string) string {
 	return name
 }
 
-// meta drops what only the API server needs, and what kubectl keeps for itself: the whole object, once more.
+// meta drops the metadata for the API server only, and kubectl's annotation with a copy of the whole object.
 func meta(m *metav1.ObjectMeta) {
 	m.ManagedFields = nil
 	if _, ok := m.Annotations[corev1.LastAppliedConfigAnnotation]; ok { //nolint:staticcheck // they may be shared, and deleting writes

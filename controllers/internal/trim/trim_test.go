@@ -22,7 +22,7 @@ import (
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// decoded is an object as an informer gets it: nothing of it is shared with anything.
+// decoded returns a copy of an object as an informer decodes objects: without shared parts.
 func decoded[T any](t testing.TB, obj *T) *T {
 	t.Helper()
 	data, err := json.Marshal(obj)
@@ -49,7 +49,7 @@ func reported(t testing.TB) *workv1.ManifestWork {
 	return w
 }
 
-// TestNothingIsLost: but for what is dropped on purpose, an object says the same as before.
+// TestNothingIsLost: except for the parts dropped on purpose, a transform does not change an object.
 func TestNothingIsLost(t *testing.T) {
 	dropped := cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == lastApplied })
 	noManaged := cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields")
@@ -87,7 +87,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestRulesAreShared: whatever works ask for at a time.
+// TestRulesAreShared: works share their rules, with and without the volatile values.
 func TestRulesAreShared(t *testing.T) {
 	app := fixture.Application("guestbook").Sources(2).Obj()
 	for _, volatile := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestRulesAreShared(t *testing.T) {
 	}
 }
 
-// TestTwice: an object that passes a second time leaves what it shares with others alone. The race detector tells.
+// TestTwice: a second pass of an object does not write to the shared parts. The race detector finds a write.
 func TestTwice(t *testing.T) {
 	again := func(obj any, transform func(any) (any, error)) {
 		if _, err := transform(obj); err != nil {
@@ -150,7 +150,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestNamespace: a hub has many, and of most nothing counts.
+// TestNamespace: a hub has many Namespaces, and most have no used annotation or label.
 func TestNamespace(t *testing.T) {
 	full := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "cluster1", UID: "u", ResourceVersion: "7",
@@ -172,7 +172,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestOthers: what is not an object of the type, as an informer's tombstone, passes through.
+// TestOthers: an object of a different type, such as an informer's tombstone, passes unchanged.
 func TestOthers(t *testing.T) {
 	for _, transform := range []func(any) (any, error){trim.Application, trim.Work, trim.Cluster, trim.Namespace, trim.Outline} {
 		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
@@ -181,7 +181,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOutline: of an Application that is not Towline's, next to nothing is held before its end.
+// TestOutline: of an Application that Towline does not manage, the cache holds next to nothing before the deletion.
 func TestOutline(t *testing.T) {
 	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "argocd", Name: "pushed", ResourceVersion: "1", Labels: map[string]string{"a": "b"},
@@ -212,7 +212,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// TestForeignWork: a work that is not as Towline makes it, or whose status makes no sense, is kept as it is.
+// TestForeignWork: a work unlike Towline's works, or with an invalid status, stays unchanged.
 func TestForeignWork(t *testing.T) {
 	for _, text := range []string{
 		`{"metadata":{"name":"w"}}`,
