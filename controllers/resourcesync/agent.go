@@ -22,17 +22,17 @@ import (
 
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=list;watch
 
-// Agent is the richest source: the reports of the agent add-on, on clusters that have it.
+// Agent is the richest source: the reports of the agent add-on, on clusters with the add-on.
 type Agent struct {
-	// apps reads the shared cache, which has the Applications.
+	// apps reads the Applications from the shared cache.
 	apps client.Reader
 
-	// reports holds the reports, as far as held says; see hold. live reads the API server.
+	// reports is the cache of the reports, limited by held; see hold. live reads the API server.
 	reports cache.Cache
 	held    holdings
 	live    client.Reader
 
-	// Trees has the reports held with their trees of live resources, which Facts does not need.
+	// Trees makes the cache keep the reports' trees of live resources. Facts does not need the trees.
 	Trees bool
 }
 
@@ -41,8 +41,8 @@ var _ Source = &Agent{}
 // Name implements Source.
 func (*Agent) Name() string { return "agent" }
 
-// Facts implements Source. The report is looked for from the hub's side: the one with the name of the work that the
-// Application must have. It is believed only where it speaks of that Application.
+// Facts implements Source. The hub decides which report counts: the report with the name of the Application's work. The
+// report counts only if the report names the same Application.
 func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	report, err := a.report(ctx, work.Key(app))
 	if report == nil || err != nil {
@@ -59,8 +59,8 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.F
 	}, nil
 }
 
-// Tree is what can be believed of the live resources of an Application, those in Git first. It implements resourcetree.Reports, and
-// knows nothing unless Trees is set.
+// Tree returns the accepted part of an Application's live resources, the resources in Git first. Tree implements
+// resourcetree.Reports, and returns nil unless Trees is set.
 func (a *Agent) Tree(ctx context.Context, app *argocd.Application, inGit []argocd.ResourceStatus) ([]v1alpha1.TreeNode, error) {
 	report, err := a.report(ctx, work.Key(app))
 	if report == nil || err != nil || !a.Trees {
@@ -74,7 +74,7 @@ func (a *Agent) Tree(ctx context.Context, app *argocd.Application, inGit []argoc
 	return nodes, nil
 }
 
-// report is the report of that name; nil when there is none.
+// report returns the named report, or nil if the report does not exist.
 func (a *Agent) report(ctx context.Context, key types.NamespacedName) (*v1alpha1.ApplicationReport, error) {
 	report := &v1alpha1.ApplicationReport{}
 	err := a.reports.Get(ctx, key, report, client.UnsafeDisableDeepCopy)
@@ -100,7 +100,7 @@ func (a *Agent) Changes(request func(types.NamespacedName) []reconcile.Request) 
 	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, mapped, reportedAnew())
 }
 
-// reportedAnew lets through what an agent reports. That a report goes is nothing new of the Application.
+// reportedAnew passes new and changed reports. A deleted report brings no new fact about the Application.
 func reportedAnew() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
 	return predicate.TypedFuncs[*v1alpha1.ApplicationReport]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.ApplicationReport]) bool {

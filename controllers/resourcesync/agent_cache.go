@@ -15,8 +15,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// NewAgent makes the source and adds its cache to a manager whose indexes are registered. It is a cache of its own
-// because of what it looks up while it fills: a manager starts it when the shared one is full.
+// NewAgent creates the source and adds the source's cache to a manager with registered indexes. The source needs its
+// own cache, because the source looks Applications up in the shared cache while its own cache fills. A manager starts
+// the source's cache after the shared cache is full.
 func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 	a := &Agent{apps: mgr.GetClient(), live: mgr.GetAPIReader()}
 	var err error
@@ -35,7 +36,8 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 		"the ApplicationReports have not been read yet: may this ServiceAccount list them?"), o.setup(mgr))
 }
 
-// newInformer makes an informer of no more than is to be held. A transform of the cache could leave nothing out.
+// newInformer returns an informer that drops reports beyond the limits. A transform of the cache could not drop an
+// object.
 func (a *Agent) newInformer(
 	lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, by toolscache.Indexers,
 ) toolscache.SharedIndexInformer {

@@ -27,7 +27,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// indexed is a cache whose coarse index has these Applications wherever they are looked for.
+// indexed is a cache that returns its Applications for every look-up.
 type indexed struct {
 	client.Reader
 	apps []argocd.Application
@@ -38,7 +38,7 @@ func (h *indexed) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// hold is what the cache holds of a report; nil for nothing.
+// hold returns the held part of a report, or nil if the cache drops the report.
 func hold(t *testing.T, a *Agent, r *v1alpha1.ApplicationReport) *v1alpha1.ApplicationReport {
 	t.Helper()
 	out, err := a.hold(r)
@@ -51,7 +51,7 @@ func hold(t *testing.T, a *Agent, r *v1alpha1.ApplicationReport) *v1alpha1.Appli
 	return out.(*v1alpha1.ApplicationReport)
 }
 
-// stuffed is the largest report that its schema lets through, more or less.
+// stuffed returns about the largest report permitted by the schema.
 func stuffed(app *argocd.Application, name string) *v1alpha1.ApplicationReport {
 	r := &v1alpha1.ApplicationReport{ObservedAt: "2026-01-02T03:04:05Z"}
 	r.Namespace, r.Name, r.UID, r.ResourceVersion, r.Generation = app.Cluster(), name, "u", "7", 3
@@ -72,7 +72,7 @@ func sizeOf(t *testing.T, v any) int {
 	return len(data)
 }
 
-// TestWhatIsHeldOfReports: a cluster decides neither how many of its reports are held nor how much of one.
+// TestWhatIsHeldOfReports: a cluster cannot decide how many of its reports are held, nor how much of a report.
 func TestWhatIsHeldOfReports(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}
@@ -99,7 +99,7 @@ func TestWhatIsHeldOfReports(t *testing.T) {
 	}
 }
 
-// TestHowManyReportsAreHeld: of the reports that no Application accounts for, a cluster fills no more than its own share.
+// TestHowManyReportsAreHeld: a cluster fills only its own share with reports unknown to all Applications.
 func TestHowManyReportsAreHeld(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}
@@ -145,7 +145,7 @@ func TestHowManyReportsAreHeld(t *testing.T) {
 	}
 }
 
-// wide is a report whose lists are much larger in memory than on the way.
+// wide returns a report whose lists are much larger in memory than in JSON.
 func wide(app *argocd.Application) *v1alpha1.ApplicationReport {
 	r := stuffed(app, work.Name(app))
 	r.Status = argocd.Status{Health: argocd.Health{Status: "Degraded"}, OperationState: &argocd.OperationState{
@@ -159,8 +159,8 @@ func wide(app *argocd.Application) *v1alpha1.ApplicationReport {
 	return r
 }
 
-// TestHowMuchIsHeldOfReports: a cluster does not decide how much memory all of its reports take. What is left out counts
-// as not known, so that nothing is blanked.
+// TestHowMuchIsHeldOfReports: a cluster cannot decide how much memory all of its reports take. The dropped lists count
+// as unknown, so no status is blanked.
 func TestHowMuchIsHeldOfReports(t *testing.T) {
 	const n = 60
 	in := &indexed{}
@@ -202,7 +202,7 @@ func TestHowMuchIsHeldOfReports(t *testing.T) {
 	}
 }
 
-// TestInformerOfReports: the cache is filled no further, by a list or by what comes later.
+// TestInformerOfReports: the limits hold for a list and for later watch events.
 func TestInformerOfReports(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}
@@ -261,7 +261,7 @@ func TestInformerOfReports(t *testing.T) {
 	await("it has the place of one that is gone", func() bool { return has("later100") })
 }
 
-// live is how much memory is in use.
+// live returns the memory in use, in bytes.
 func live() int64 {
 	gort.GC()
 	var m gort.MemStats
@@ -269,7 +269,7 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestRejectedValuesAreCountedOnce: for each observation, however many read it.
+// TestRejectedValuesAreCountedOnce: a rejected value is counted once for each observation, for any number of readers.
 func TestRejectedValuesAreCountedOnce(t *testing.T) {
 	key := work.Key(fixture.Application("counted").Obj())
 	count := func() float64 { return value(t, rejectedValues.WithLabelValues("test.health")) }

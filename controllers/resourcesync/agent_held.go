@@ -16,38 +16,40 @@ import (
 )
 
 const (
-	// maxNames is how many reports of a cluster are held of which no Application of the hub accounts for.
+	// maxNames is the maximum number of held reports of a cluster without an Application on the hub.
 	maxNames = 1000
 
-	// maxHeld is how many bytes of memory the reports of a cluster may take before their lists are left out. A resource takes
-	// some 300: it is enough for a hundred of each of a thousand Applications.
+	// maxHeld is the maximum memory in bytes for the reports of a cluster. Beyond maxHeld, the lists of reports are
+	// left out. A resource takes some 300 bytes: maxHeld is enough for a hundred resources of each of a thousand
+	// Applications.
 	maxHeld = 32 << 20
 )
 
-// holdings are what the cache holds of each cluster's reports. A cluster writes as many as it likes.
+// holdings are the held reports of all clusters. A cluster can write any number of reports.
 type holdings struct {
 	mu       sync.Mutex
 	clusters map[string]*holding
 }
 
-// holding is of one cluster.
+// holding is the state for a single cluster.
 type holding struct {
 	reports map[string]held
 
-	// names is how many of them are held by name only, brief how many without their lists, and bytes what the others take.
+	// names is the number of reports held by name only. brief is the number of reports held without their lists. bytes
+	// is the memory of the other reports.
 	names, brief, bytes int
 
-	// told is set once it has been said that lists are left out.
+	// told is true once the log says that lists are left out.
 	told bool
 }
 
-// held is what a report takes: no bytes for its name only.
+// held is the memory of a report. A report held by name only has zero bytes.
 type held struct {
 	bytes int
 	brief bool
 }
 
-// begin forgets everything: all reports are read anew.
+// begin forgets all reports before a new read of all reports.
 func (h *holdings) begin() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +57,7 @@ func (h *holdings) begin() {
 	briefReports.Set(0)
 }
 
-// name tells whether a report may be held by its name.
+// name returns true if a report may be held by its name.
 func (h *holdings) name(report client.ObjectKey) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +69,7 @@ func (h *holdings) name(report client.ObjectKey) bool {
 	return true
 }
 
-// whole tells whether a report that takes so many bytes may be held with its lists.
+// whole returns true if a report with the given memory may be held with its lists.
 func (h *holdings) whole(report client.ObjectKey, bytes int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +85,7 @@ func (h *holdings) whole(report client.ObjectKey, bytes int) bool {
 	return fits
 }
 
-// gone notes that a report is not held any more.
+// gone records that a report is no longer held.
 func (h *holdings) gone(report client.ObjectKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +94,7 @@ func (h *holdings) gone(report client.ObjectKey) {
 	}
 }
 
-// of is the holding of a report's cluster without the report.
+// of returns the holding of a report's cluster, and removes the report from the holding.
 func (h *holdings) of(report client.ObjectKey) *holding {
 	of := h.clusters[report.Namespace]
 	if of == nil {
@@ -126,9 +128,9 @@ func (of *holding) count(h held, n int) {
 	}
 }
 
-// hold is what the cache holds of a report: what Facts reads of it, no larger than a report may be; nil for nothing. A
-// cluster can write reports of any name and number into its namespace; of those that no work of the hub accounts for, some
-// names are held. Should an Application come to need such a report later, Facts reads it from the API server.
+// hold returns the held part of a report: the fields read by Facts, limited to the size of a report, or nil. A cluster
+// can write reports of any name and number into its namespace. For reports without a work on the hub, hold keeps only a
+// limited number of names. If an Application needs such a report later, Facts reads the report from the API server.
 func (a *Agent) hold(obj any) (any, error) {
 	r, ok := obj.(*v1alpha1.ApplicationReport)
 	if !ok {
@@ -160,12 +162,12 @@ func (a *Agent) hold(obj any) (any, error) {
 	return out, nil
 }
 
-// forget notes that a report is deleted.
+// forget records the deletion of a report.
 func (a *Agent) forget(obj runtime.Object) {
 	if r, ok := obj.(*v1alpha1.ApplicationReport); ok {
 		a.held.gone(client.ObjectKeyFromObject(r))
 	}
 }
 
-// trimmed tells whether only the name of a report is held. The schema demands that a report names its Application.
+// trimmed returns true if only the name of a report is held. The schema requires that a report names its Application.
 func trimmed(r *v1alpha1.ApplicationReport) bool { return r.Application.Name == "" }

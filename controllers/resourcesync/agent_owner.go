@@ -27,11 +27,12 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=patch;delete
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
 
-// ownerWorkers is how many reports get their owners at a time.
+// ownerWorkers is the number of parallel reconciles.
 const ownerWorkers = 2
 
-// owners makes each ManifestWork the owner of its report, so that the garbage collector takes the report with it. Agents may not
-// read works, and so cannot do this themselves: their rights reach into the namespaces of other clusters.
+// owners makes each ManifestWork the owner of its report, so that the garbage collector deletes the report with the
+// work. Agents cannot set the owner themselves: agents may not read works, because their rights cover the namespaces of
+// other clusters.
 type owners struct {
 	client.Client
 
@@ -39,9 +40,9 @@ type owners struct {
 	live    client.Reader
 }
 
-// Reconcile gives the report that req names its owner. One that has none to get is deleted.
+// Reconcile sets the owner of the named report. Reconcile deletes a report whose work does not exist.
 func (o *owners) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	report := &v1alpha1.ApplicationReport{} // the cache's own: not to be changed
+	report := &v1alpha1.ApplicationReport{} // shared with the cache: not to be changed
 	if err := o.reports.Get(ctx, req.NamespacedName, report, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -52,7 +53,7 @@ func (o *owners) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	}
 	age := time.Since(report.CreationTimestamp.Time)
 	step := appreport.DecideOwner(appreport.Owner(report), age, known)
-	if step == appreport.OwnerDelete { // unless there is one that is not marked as Towline's
+	if step == appreport.OwnerDelete { // the cache lacks works without Towline's mark
 		unmarked := &metav1.PartialObjectMetadata{}
 		unmarked.SetGroupVersionKind(schema.GroupVersionKind{Group: workv1.GroupName, Version: workv1.GroupVersion.Version, Kind: "ManifestWork"})
 		if known, err = found(&unmarked.ObjectMeta, o.live.Get(ctx, req.NamespacedName, unmarked)); err != nil {
@@ -72,7 +73,7 @@ func (o *owners) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-// found is the metadata of what was read; nil when it is not there.
+// found returns the metadata of a read object, or nil if the object does not exist.
 func found(m *metav1.ObjectMeta, err error) (*metav1.ObjectMeta, error) {
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -80,7 +81,7 @@ func found(m *metav1.ObjectMeta, err error) (*metav1.ObjectMeta, error) {
 	return m, nil
 }
 
-// set patches the owner of a report, unless the report is another one by now.
+// set patches the owner of a report, unless a new report has the name now.
 func (o *owners) set(ctx context.Context, r *v1alpha1.ApplicationReport, owner metav1.OwnerReference) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": r.UID, "ownerReferences": []metav1.OwnerReference{owner}}})
 	if err != nil {
@@ -89,7 +90,7 @@ func (o *owners) set(ctx context.Context, r *v1alpha1.ApplicationReport, owner m
 	target := metadataOf(r)
 	err = o.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // the one that took its place comes by itself
+		return nil // a new report with the name causes its own event
 	}
 	return err
 }
@@ -103,14 +104,15 @@ func (o *owners) delete(ctx context.Context, r *v1alpha1.ApplicationReport) erro
 	return client.IgnoreNotFound(err)
 }
 
-// metadataOf names a report, for a request whose answer nobody needs in full.
+// metadataOf returns the metadata object of a report, so that the answer of a request stays small.
 func metadataOf(r *v1alpha1.ApplicationReport) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}}
 	m.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ApplicationReport"))
 	return m
 }
 
-// setup registers the controller. A report wakes it when it comes and when its owners change; a work when it comes and goes.
+// setup registers the controller. The controller wakes when a report is created or its owners change, and when a work
+// is created or replaced.
 func (o *owners) setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("reportowners").
@@ -122,16 +124,16 @@ func (o *owners) setup(mgr ctrl.Manager) error {
 		Complete(o)
 }
 
-// reportOf asks for the reconcile of a work's report, where there is one.
+// reportOf returns a request for the report of a work, if the report exists.
 func (o *owners) reportOf(ctx context.Context, w *workv1.ManifestWork) []reconcile.Request {
 	key := client.ObjectKeyFromObject(w)
 	if o.reports.Get(ctx, key, &v1alpha1.ApplicationReport{}, client.UnsafeDisableDeepCopy) != nil {
-		return nil // it asks itself when it comes
+		return nil // the creation of the report causes its own request
 	}
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// ownersChanged lets through reports that come, and those whose owner is another than before.
+// ownersChanged passes new reports and reports with a changed owner.
 func ownersChanged() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
 	return predicate.TypedFuncs[*v1alpha1.ApplicationReport]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.ApplicationReport]) bool {
@@ -141,7 +143,8 @@ func ownersChanged() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
 	}
 }
 
-// cameOrWent lets through works that come or go. Those that are there at the start are looked at for their reports.
+// cameOrWent passes created, replaced and deleted works. The works of the initial list do not pass: their reports cause
+// requests at the start.
 func cameOrWent() predicate.TypedPredicate[*workv1.ManifestWork] {
 	return predicate.TypedFuncs[*workv1.ManifestWork]{
 		CreateFunc: func(e event.TypedCreateEvent[*workv1.ManifestWork]) bool { return !e.IsInInitialList },

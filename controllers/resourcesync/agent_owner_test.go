@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/appreport"
 )
 
-// ofReports is a hub that has one report, and of works what the API server says past the cache.
+// ofReports is a hub with a single report. unmarked is the work read past the cache.
 type ofReports struct {
 	client.Client
 	report   *v1alpha1.ApplicationReport
@@ -25,7 +25,7 @@ type ofReports struct {
 	made     []string
 }
 
-// reportCache is its cache.
+// reportCache is the cache of ofReports.
 type reportCache struct {
 	cache.Cache
 	of *ofReports
@@ -61,7 +61,7 @@ func (o *ofReports) Delete(_ context.Context, _ client.Object, options ...client
 	return nil
 }
 
-// TestAReportWhoseWorkIsGone: it is deleted once it is old enough and the API server, not the cache, knows no work.
+// TestAReportWhoseWorkIsGone: an old enough report is deleted if the API server, and not only the cache, has no work.
 func TestAReportWhoseWorkIsGone(t *testing.T) {
 	report := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: "guestbook-12345", UID: "r"}}
 	hub := &ofReports{report: report}

@@ -1,12 +1,12 @@
-// Package resourcesync knows what each cluster really has: the arrow from the sources of facts to whoever shows
-// them.
+// Package resourcesync collects the real state of the clusters' Applications from the sources of facts, for the
+// controllers that show the state.
 //
-// A source tells, for a hub Application, what it knows of that Application on its cluster, and which Applications
-// it knows something new of. The inventory asks all sources and puts their facts together part by part: the richest
-// source that knows a part counts, and where a poorer one has seen the cluster's Application later, its word counts
-// instead. Each part keeps the name of its source.
-// The status and aggregation controllers read the inventory and do not know where a fact came from.
+// A source returns the known facts of a hub Application on its cluster, and reports the Applications with new facts.
+// The inventory asks all sources and combines their facts part by part. For each part, the richest source with the part
+// counts. If a poorer source has seen the cluster's Application later, the poorer source counts instead. Each part
+// keeps the name of its source. The status and aggregation controllers read the inventory and do not depend on the
+// source of a fact.
 //
-// Facts live in the sources, which keep no copy of what the shared cache holds already. After a restart a source
-// that has not answered yet says nothing, and nothing is blanked.
+// The sources hold the facts, without a second copy of objects in the shared cache. After a restart, a source without
+// an answer returns no facts, and no status is blanked.
 package resourcesync

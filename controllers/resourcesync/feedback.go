@@ -21,8 +21,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Feedback is the source that is always there: what the work agent reports on the ManifestWork. It needs nothing
-// on the cluster, and knows no resources.
+// Feedback is the source on every hub: the report of the work agent on the ManifestWork. Feedback needs no add-on on
+// the cluster, and knows no resources.
 type Feedback struct {
 	// Client reads the shared cache.
 	Client client.Client
@@ -36,7 +36,7 @@ var _ Source = &Feedback{}
 // Name implements Source.
 func (*Feedback) Name() string { return "feedback" }
 
-// Facts implements Source. The work is looked for from the hub's side: the one that the Application must have.
+// Facts implements Source. The hub decides which work counts: the Application's own work.
 func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	w := &workv1.ManifestWork{}
 	if err := f.Client.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); err != nil {
@@ -51,7 +51,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observe
 		Source: f.Name(), UID: seen.UID, Version: seen.Version, ReadAt: seen.ReadAt, Status: seen.Status, Complete: seen.Complete,
 		Hydrating: seen.Hydrating, Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
 	}
-	if !facts.Compared { // the last comparison was then or later: the hub may know of a later one
+	if !facts.Compared { // the time is a lower bound: the hub may know of a later comparison
 		facts.Status.ReconciledAt = seen.ComparedSince
 	}
 	if o := facts.Status.OperationState; o != nil && seen.TellsCompared && seen.ComparedSince == "" {
@@ -72,7 +72,7 @@ func (f *Feedback) Changes(request func(types.NamespacedName) []reconcile.Reques
 	return source.Kind(f.Cache, &workv1.ManifestWork{}, mapped, reportChanged())
 }
 
-// reportChanged lets through what the work agent reports, not what the hub writes to a work.
+// reportChanged passes changes of the work agent's report, and not the hub's writes to a work.
 func reportChanged() predicate.TypedPredicate[*workv1.ManifestWork] {
 	return predicate.TypedFuncs[*workv1.ManifestWork]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*workv1.ManifestWork]) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// reported has one work, with that status.
+// reported is a hub with a single work with the given status.
 type reported struct {
 	client.Client
 	status workv1.ManifestWorkStatus
@@ -22,7 +22,7 @@ func (r *reported) Get(_ context.Context, _ client.ObjectKey, obj client.Object,
 	return nil
 }
 
-// TestComparisons: what a report says of when the cluster compared last.
+// TestComparisons: the time of the cluster's last comparison in a report.
 func TestComparisons(t *testing.T) {
 	const end, later = "2026-01-02T03:04:07Z", "2026-01-02T03:04:09Z"
 	app := fixture.Application("guestbook").Obj()
@@ -51,7 +51,7 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestHydrating: the feedback tells of a hydration that is under way, during which nobody knows whether it fails again.
+// TestHydrating: the feedback reports a running hydration. During a hydration, the outcome is unknown.
 func TestHydrating(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	for phase, want := range map[string]bool{"Hydrating": true, "Hydrated": false, "Failed": false} {

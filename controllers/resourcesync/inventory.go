@@ -11,27 +11,27 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// Source is one way by which facts reach the hub.
+// Source is a way by which facts reach the hub.
 type Source interface {
 	// Name is a word for logs, metrics and reports.
 	Name() string
 
-	// Facts are what the source knows of the Application; nil when it knows nothing (yet).
+	// Facts returns the source's facts about the Application, or nil if the source has no facts (yet).
 	Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error)
 
-	// Changes is a watch for a controller: it enqueues what request makes of each Application of which the
-	// source knows something new.
+	// Changes returns a watch for a controller. The watch enqueues the requests of request for each Application with
+	// new facts.
 	Changes(request func(app types.NamespacedName) []reconcile.Request) source.Source
 }
 
-// Inventory puts together what all sources know. The zero value knows nothing.
+// Inventory combines the facts of all sources. The zero value has no facts.
 type Inventory struct {
-	// Sources are in order of richness, the richest first: agent, feedback, search. Search tells of resources, which
-	// feedback does not, but cuts messages shorter, is later, and cannot tell which version it saw.
+	// Sources are in order of richness, the richest first: agent, feedback, search. Search knows resources, unlike
+	// feedback. However, search cuts messages shorter, is later, and cannot tell the observed version.
 	Sources []Source
 }
 
-// Facts are what is known of the Application; nil when no source knows anything.
+// Facts returns the known facts about the Application, or nil if no source has facts.
 func (i *Inventory) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	var known *observed.Facts
 	for _, s := range i.Sources {

@@ -41,7 +41,7 @@ var (
 )
 
 func init() {
-	for _, rule := range feedback.Rules(feedback.MaxSources) { // an increase from nothing would not be seen
+	for _, rule := range feedback.Rules(feedback.MaxSources) { // without a zero first, Prometheus misses the first increase
 		for _, value := range rule.JsonPaths {
 			rejectedValues.WithLabelValues(value.Name)
 		}

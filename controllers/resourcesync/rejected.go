@@ -10,19 +10,19 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// counted remembers of which observations values that do not fit have been counted: an observation is read by several
-// controllers, and again whenever anything else of its Application changes. Should more Applications than this have
-// such values at a time, some are counted again.
+// counted remembers the observations whose rejected values are already counted. Several controllers read an
+// observation, and read the observation again after any change of its Application. If more Applications than the limit
+// have rejected values, some values are counted again.
 var counted = lru.New(10_000)
 
-// rejection is the place of one source's observation of an Application.
+// rejection identifies a source's observation of an Application.
 type rejection struct {
 	source string
 	work   types.NamespacedName
 }
 
-// noteRejected counts and logs the values of an observation that were left out, once. observation tells it from others
-// in the same place; fields are what the values are called, after the prefix.
+// noteRejected counts and logs the rejected values of an observation once. observation distinguishes the observation
+// from earlier observations of the same work and source. fields are the names of the values after the prefix.
 func noteRejected(ctx context.Context, source string, work types.NamespacedName, observation, prefix string, fields []string) {
 	key := rejection{source, work}
 	if len(fields) == 0 {

@@ -23,12 +23,12 @@ type Asker interface {
 	Ask(ctx context.Context, wanted []search.Key) (*search.Answer, error)
 }
 
-// Search is the source for hubs that have ACM Search. It asks again and again, page by page, and keeps what it
-// heard: the facts of a page that fails are those of the last time it did not, and the other pages go on.
+// Search is the source for hubs with ACM Search. Search asks periodically, page by page, and keeps the answers. If a
+// page fails, the page's facts stay as they were at the last success, and the other pages continue.
 //
-// It runs on the replica that leads, and tells controllers only of Applications of which it knows something new.
+// Search runs on the leading replica, and wakes controllers only for Applications with new facts.
 type Search struct {
-	// Patience is how long the clusters of a page may not be answered for before what is known of them is said to be stale.
+	// Patience is how long a page may fail before its facts are marked stale.
 	Patience time.Duration
 
 	client   client.Reader
@@ -42,12 +42,13 @@ type Search struct {
 	pages     map[string]*page
 	listeners []chan newsOf
 
-	// reported is what was last logged of failures.
+	// reported is the last logged state of failures.
 	reporting sync.Mutex
 	reported  string
 }
 
-// heard is what search has said of a hub Application's counterpart. It counts only while that is still the one.
+// heard are the facts from search about a hub Application's counterpart. The facts count only while the Application
+// still has the same counterpart.
 type heard struct {
 	of    search.Key
 	facts *observed.Facts
@@ -59,7 +60,7 @@ var (
 	_ manager.LeaderElectionRunnable = &Search{}
 )
 
-// NewSearch makes the source. c reads the shared cache.
+// NewSearch creates the source. c reads the shared cache.
 func NewSearch(c client.Reader, asker Asker, interval time.Duration) *Search {
 	return &Search{
 		Patience: DefaultPatience,
@@ -94,7 +95,7 @@ func (s *Search) Changes(request func(types.NamespacedName) []reconcile.Request)
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (*Search) NeedLeaderElection() bool { return true }
 
-// Start implements manager.Runnable. Nobody is asked when no controller wants to know.
+// Start implements manager.Runnable. Start sends no requests if no controller listens.
 func (s *Search) Start(ctx context.Context) error {
 	if len(s.listeners) == 0 {
 		return nil
@@ -111,7 +112,7 @@ func (s *Search) Start(ctx context.Context) error {
 	}
 }
 
-// tell wakes the controllers for the Applications that there is something new of.
+// tell wakes the controllers for the given Applications.
 func (s *Search) tell(ctx context.Context, apps []types.NamespacedName) {
 	s.mu.Lock()
 	listeners := s.listeners
@@ -127,7 +128,7 @@ func (s *Search) tell(ctx context.Context, apps []types.NamespacedName) {
 	}
 }
 
-// counterpart is where the Application is on its cluster.
+// counterpart returns the place of the Application on its cluster.
 func counterpart(app *argocd.Application) search.Key {
 	return search.Key{Cluster: app.Cluster(), Namespace: app.ClusterNamespace(), Name: app.Name}
 }

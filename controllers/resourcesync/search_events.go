@@ -15,7 +15,7 @@ type (
 	queue  = workqueue.TypedRateLimitingInterface[reconcile.Request]
 )
 
-// enqueue asks for what request makes of each Application that there is news of.
+// enqueue returns a handler that adds the requests for each Application with news.
 func enqueue(request func(types.NamespacedName) []reconcile.Request) handler.TypedEventHandler[types.NamespacedName, reconcile.Request] {
 	return handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(_ context.Context, e newsOf, q queue) {

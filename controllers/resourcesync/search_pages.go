@@ -13,33 +13,35 @@ import (
 )
 
 const (
-	// pageSize is how many clusters are asked for in one request.
+	// pageSize is the number of clusters in a request.
 	pageSize = 20
 
-	// lastBackoff is how long a page that fails again and again is left alone at the most.
+	// lastBackoff is the longest wait before the next request for a failing page.
 	lastBackoff = 2 * time.Minute
 )
 
-// DefaultPatience is how long a page may fail before its facts are said to be stale: to tell of it is a write for each Application,
-// and another one at the end.
+// DefaultPatience is how long a page may fail before its facts are marked stale. A stale mark costs a write for each
+// Application, and its end costs a second write.
 const DefaultPatience = 2 * time.Minute
 
-// page is some clusters that are asked for together, and how that went. Its identity is its clusters.
+// page is a group of clusters in a request, with the results of the requests. The clusters identify the page.
 type page struct {
 	clusters []string
 	wanted   []search.Key
 
-	// divided pages are asked for in halves.
+	// divided pages are requested in halves.
 	divided bool
 
-	// failures is how often it failed in a row, since when and with what, and when to ask again.
+	// failures is the number of failures in a row, since is the time of the first failure, and err is the last error.
+	// next is the time of the next request.
 	failures int
 	since    time.Time
 	err      error
 	next     time.Time
 }
 
-// due are the pages to ask for now: of all clusters that have Applications, in an order that stays while they do.
+// due returns the pages to request now, for all clusters with Applications. The pages stay the same while the clusters
+// stay the same.
 func (s *Search) due(all []search.Key) []*page {
 	slices.SortFunc(all, func(a, b search.Key) int {
 		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -55,7 +57,7 @@ func (s *Search) due(all []search.Key) []*page {
 	return due
 }
 
-// byCluster are the sorted keys of each cluster.
+// byCluster groups sorted keys by cluster.
 func byCluster(all []search.Key) [][]search.Key {
 	var out [][]search.Key
 	for i, k := range all {
@@ -67,8 +69,8 @@ func byCluster(all []search.Key) [][]search.Key {
 	return out
 }
 
-// carryOver is the page of the clusters with what is known of it, or its halves if it has been divided, where it is
-// time to ask for them.
+// carryOver returns the page of the clusters with its earlier state, if the page is due. For a divided page, carryOver
+// returns the halves that are due.
 func (s *Search) carryOver(before map[string]*page, clusters [][]search.Key) []*page {
 	p := &page{}
 	for _, keys := range clusters {
@@ -91,7 +93,7 @@ func (s *Search) carryOver(before map[string]*page, clusters [][]search.Key) []*
 	return []*page{p}
 }
 
-// divide makes two pages of one.
+// divide splits a page into two pages.
 func (s *Search) divide(p *page) []*page {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +103,7 @@ func (s *Search) divide(p *page) []*page {
 	return append(s.carryOver(s.pages, clusters[:half]), s.carryOver(s.pages, clusters[half:])...)
 }
 
-// succeeded notes that a page works, and returns the Applications whose facts are not stale any more.
+// succeeded records the success of a page, and returns the Applications whose facts are no longer stale.
 func (s *Search) succeeded(p *page, w wanted) []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +111,8 @@ func (s *Search) succeeded(p *page, w wanted) []types.NamespacedName {
 	return s.stale(p, w, false)
 }
 
-// failed notes that a page does not work, and returns the Applications whose facts are stale from now on. It is
-// asked for again later each time, and not together with all others that failed at the same time.
+// failed records the failure of a page, and returns the Applications with a changed mark. The wait before the next
+// request grows with each failure. A random part of the wait spreads the requests of pages that failed together.
 func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,14 +124,14 @@ func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 	p.err = err
 	wait := min(s.interval<<min(p.failures, 10), max(lastBackoff, s.interval))
 	p.failures++
-	// Less than a whole wait, so that the round at its end finds the page due.
+	// The wait is less than a whole number of intervals, so that the page is due in the round at its end.
 	p.next = now.Add(time.Duration(float64(wait) * (0.5 + s.jitter()*0.49)))
 	return s.stale(p, w, true)
 }
 
-// stale marks what is known of a page's Applications while it fails, and returns those of which that is new. A condition that
-// is not among old facts may be there by now. What is stale stays so, and since then, until a page succeeds: clusters come and go,
-// and their pages with them.
+// stale marks the facts of a failing page's Applications, and returns the Applications with a changed mark. Old facts
+// may lack a new condition, so their conditions are marked incomplete. Stale facts keep their mark and its time until a
+// page succeeds, because the pages change with the clusters.
 func (s *Search) stale(p *page, w wanted, fails bool) []types.NamespacedName {
 	var since metav1.Time
 	if fails && s.clock.Since(p.since) >= s.Patience {

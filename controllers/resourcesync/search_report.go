@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// report tells of failures when they are other than before, and not again while they last. It is asked
-// at each failure, and not only when a round has ended: one in which every page takes its time to fail takes minutes.
+// report logs failures when they change, and not again while they last. report runs at each failure, and not only at
+// the end of a round: a round of slow failures takes minutes.
 func (s *Search) report(ctx context.Context) {
 	s.reporting.Lock()
 	defer s.reporting.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// atOnce is how many pages are asked for at a time, so that a slow one does not hold up all others.
+// atOnce is the number of parallel requests, so that a slow page does not delay all other pages.
 const atOnce = 4
 
-// wanted are the Applications to ask for, and which hub Applications each is the counterpart of.
+// wanted are the counterparts to ask for, each with its hub Applications.
 type wanted map[search.Key][]types.NamespacedName
 
-// round asks once for everything that is due.
+// round requests all due pages once.
 func (s *Search) round(ctx context.Context) {
 	w, err := s.wanted(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Search) round(ctx context.Context) {
 	}
 }
 
-// wanted lists what the hub has sent to clusters.
+// wanted lists the pull Applications of the hub, by their counterparts.
 func (s *Search) wanted(ctx context.Context) (wanted, error) {
 	apps := &argocd.ApplicationList{}
 	if err := s.client.List(ctx, apps, client.UnsafeDisableDeepCopy); err != nil {
@@ -62,7 +62,7 @@ func (s *Search) wanted(ctx context.Context) (wanted, error) {
 	return w, nil
 }
 
-// forget drops what is known of Applications that the hub does not have any more, or has elsewhere.
+// forget drops the facts of Applications that the hub has deleted or moved.
 func (s *Search) forget(w wanted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *Search) forget(w wanted) {
 	})
 }
 
-// ask asks for a page and takes in what comes. A page whose answer cannot be used for its size or its form is asked
-// for in halves, at once and from then on, so that one cluster is the trouble of nobody else.
+// ask requests a page and stores the answer. If an answer is too large or invalid, ask requests the page in halves, now
+// and from now on. A single cluster then cannot harm the other clusters.
 func (s *Search) ask(ctx context.Context, p *page, w wanted) {
 	answer, err := s.asker.Ask(ctx, p.wanted)
 	switch {
@@ -90,14 +90,14 @@ func (s *Search) ask(ctx context.Context, p *page, w wanted) {
 	}
 }
 
-// divisible tells whether a part of a page may do better.
+// divisible returns true if a half of the page may succeed.
 func divisible(err error) bool {
 	var e *search.Error
 	return errors.As(err, &e) && (e.Reason == search.TooLarge || e.Reason == search.Invalid)
 }
 
-// took keeps an answer and returns the hub Applications of which it says something new. Of an Application that the
-// answer does not have nothing new is known: the index may be behind, or this ServiceAccount may not see it.
+// took stores an answer and returns the hub Applications with new facts. A missing Application in the answer brings no
+// new fact: the index may lag behind, or the ServiceAccount may lack the right to see the Application.
 func (s *Search) took(answer *search.Answer, w wanted) []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,14 +115,14 @@ func (s *Search) took(answer *search.Answer, w wanted) []types.NamespacedName {
 	return changed
 }
 
-// same tells whether the Application was known to be so.
+// same returns true if the found facts equal the known facts.
 func (s *Search) same(app types.NamespacedName, key search.Key, found *search.Application) bool {
 	h, ok := s.facts[app]
 	return ok && h.of == key && equality.Semantic.DeepEqual(h.facts.Status.Resources, found.Resources) &&
 		equality.Semantic.DeepEqual(h.facts.Status.Conditions, found.Conditions)
 }
 
-// factsOf are the facts that search can tell of: what is there and what is wrong, but neither health nor version.
+// factsOf returns the facts from search: resources and conditions, without health and version.
 func (s *Search) factsOf(found *search.Application) *observed.Facts {
 	return &observed.Facts{
 		Source:             s.Name(),

@@ -40,7 +40,7 @@ func (h *hub) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 	return nil
 }
 
-// service answers for one resource of each Application, unless a test breaks a cluster.
+// service is an Asker that answers with a resource for each Application, unless a test breaks a cluster.
 type service struct {
 	mu     sync.Mutex
 	asked  []string
@@ -77,7 +77,7 @@ func (s *service) Ask(_ context.Context, wanted []search.Key) (*search.Answer, e
 	return answer, nil
 }
 
-// take are the pages that were asked for since the last take, sorted.
+// take returns the requested pages since the last take, sorted.
 func (s *service) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *service) take() []string {
 	return asked
 }
 
-// searching is a Search at work on a hub of the test's own.
+// searching is a running Search on the test's own hub.
 type searching struct {
 	*Search
 	t       *testing.T
@@ -98,7 +98,7 @@ type searching struct {
 	logged  lines
 }
 
-// lines keeps what is logged.
+// lines keeps the log lines.
 type lines []string
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -117,7 +117,7 @@ func newSearching(t *testing.T, apps ...*argocd.Application) *searching {
 	return s
 }
 
-// news runs a round and returns the Applications that the controllers are told of.
+// news runs a round and returns the Applications reported to the controllers.
 func (s *searching) news() []string {
 	s.t.Helper()
 	listener := make(chan newsOf, 1000)
@@ -132,7 +132,7 @@ func (s *searching) news() []string {
 	return slices.Compact(told)
 }
 
-// resource is the name of the Application's one resource; empty when nothing is known.
+// resource returns the name of the Application's resource, or an empty string without facts.
 func (s *searching) resource(app *argocd.Application) string {
 	s.t.Helper()
 	f, err := s.Facts(s.t.Context(), app)
@@ -152,7 +152,7 @@ func (s *searching) expect(what string, want, got any) {
 	}
 }
 
-// value is what a counter or a gauge shows.
+// value returns the value of a counter or gauge.
 func value(t *testing.T, metric prometheus.Metric) float64 {
 	t.Helper()
 	var d dto.Metric
@@ -230,8 +230,8 @@ func TestSearchForgetsWhatTheHubDoesNotHave(t *testing.T) {
 	s.expect("pages", 0, len(s.pages))
 }
 
-// TestSearchPageFails: the others go on, the failed one keeps its facts, is said to be stale after a while, and is asked for less
-// and less often. It is logged once, and its end too.
+// TestSearchPageFails: when a page fails, the other pages continue. The failed page keeps its facts, is marked stale
+// after a while, and is requested less and less often. The log has a line for the failure and a line for its end.
 func TestSearchPageFails(t *testing.T) {
 	var apps []*argocd.Application
 	for i := range 2 * pageSize {
@@ -268,7 +268,7 @@ func TestSearchPageFails(t *testing.T) {
 		}
 		asked = append(asked, len(s.service.take())-1)
 	}
-	s.expect("told in round, of", fmt.Sprint([]int{14, pageSize}), fmt.Sprint(told)) // the first failure after two minutes
+	s.expect("told in round, of", fmt.Sprint([]int{14, pageSize}), fmt.Sprint(told)) // the stale mark, after two minutes
 	if f, _ := s.Facts(t.Context(), apps[0]); f.StaleSince.Unix() != 1_700_000_000 {
 		t.Errorf("stale since %v", f.StaleSince)
 	}
@@ -293,13 +293,14 @@ func TestSearchPageFails(t *testing.T) {
 	s.expect("pages", 2, len(s.service.take()))
 }
 
-// TestSearchTellsOfAnOutageAtOnce: not only when the last page has had its time to fail.
+// TestSearchTellsOfAnOutageAtOnce: an outage is logged at the first failure, and not only after the last page has
+// failed.
 func TestSearchTellsOfAnOutageAtOnce(t *testing.T) {
 	s := newSearching(t, on("c1", "a"), on("c2", "b"))
 	s.service.broken["c1"], s.service.broken["c2"] = failure(search.TooLarge), failure(search.TooLarge)
 	second := false
 	s.service.before = func(clusters string) {
-		if second = second || clusters == "c2"; clusters == "c2" { // c1 has failed alone by now
+		if second = second || clusters == "c2"; clusters == "c2" { // the half with c1 has failed by now
 			s.expect("clusters that are stale", 1.0, value(t, searchStale))
 			s.expect("log lines", 1, len(s.logged))
 		}
@@ -310,7 +311,7 @@ func TestSearchTellsOfAnOutageAtOnce(t *testing.T) {
 	s.expect("log lines", 1, len(s.logged))
 }
 
-// TestSearchLogsNoToken: also when the service sends it back, in every way that it can.
+// TestSearchLogsNoToken: the log never has the token, also if the service sends the token back in any form.
 func TestSearchLogsNoToken(t *testing.T) {
 	server := searchtest.New(t)
 	s := newSearching(t, on("c1", "a"))
@@ -346,8 +347,8 @@ func TestSearchLogsAnotherReason(t *testing.T) {
 	s.expect("log lines", 3, len(s.logged))
 }
 
-// TestSearchDivides: one cluster whose part of an answer is too long, or nonsense, is the only one to suffer, and
-// its neighbours are not asked for together with it again.
+// TestSearchDivides: only the cluster with a too long or invalid part of an answer suffers. The other clusters of its
+// page are not requested together with the cluster again.
 func TestSearchDivides(t *testing.T) {
 	for _, reason := range []search.Reason{search.TooLarge, search.Invalid} {
 		s := newSearching(t, on("c1", "a"), on("c2", "b"), on("c3", "c"), on("c4", "d"))
@@ -364,7 +365,8 @@ func TestSearchDivides(t *testing.T) {
 	}
 }
 
-// TestSearchRuns: a round at once, and one for each tick, until the end; and none that nobody listens to.
+// TestSearchRuns: Start runs a round at once and a round for each tick, until the end. Without listeners, Start runs no
+// round.
 func TestSearchRuns(t *testing.T) {
 	s := newSearching(t, on("c1", "a"))
 	if err := s.Start(s.ctx()); err != nil || len(s.service.take()) > 0 {
@@ -382,7 +384,7 @@ func TestSearchRuns(t *testing.T) {
 		s.service.mu.Lock()
 		s.service.names["a"] = fmt.Sprint(i)
 		s.service.mu.Unlock()
-		s.time.Step(10 * time.Second) // the ticker's channel keeps one tick
+		s.time.Step(10 * time.Second) // the ticker's channel keeps a tick
 	}
 	cancel()
 	for {

@@ -16,15 +16,16 @@ import (
 
 // +kubebuilder:rbac:groups=operator.open-cluster-management.io,resources=multiclusterhubs,verbs=list
 
-// rediscover is how long a discovered address is taken to be right.
+// rediscover is how long a discovered address stays valid.
 const rediscover = 5 * time.Minute
 
 var multiClusterHubs = schema.GroupVersionKind{
 	Group: "operator.open-cluster-management.io", Version: "v1", Kind: "MultiClusterHubList",
 }
 
-// Discovery finds the hub's own search service: ACM runs it in the namespace of its MultiClusterHub, of which a hub
-// has one. A Service of that name elsewhere is anybody's, and would be sent a token, so none is looked for.
+// Discovery finds the hub's own search service. ACM runs the service in the namespace of its MultiClusterHub, and a hub
+// has a single MultiClusterHub. Discovery does not look for the Service in other namespaces: any user could own such a
+// Service, and would receive a token.
 type Discovery struct {
 	live  client.Reader
 	clock clock.PassiveClock
@@ -34,12 +35,12 @@ type Discovery struct {
 	next time.Time
 }
 
-// NewDiscovery makes a discovery. live reads the API server.
+// NewDiscovery creates a Discovery. live reads the API server.
 func NewDiscovery(live client.Reader) *Discovery {
 	return &Discovery{live: live, clock: clock.RealClock{}}
 }
 
-// URL is the address of the search service.
+// URL returns the address of the search service. The error says why the hub has no known search service.
 func (d *Discovery) URL(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

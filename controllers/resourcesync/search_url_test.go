@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// acm is an API server with MultiClusterHubs in those namespaces.
+// acm is an API server with MultiClusterHubs in the given namespaces.
 type acm struct {
 	client.Reader
 	namespaces []string
