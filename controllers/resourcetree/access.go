@@ -28,15 +28,16 @@ type Access struct {
 	// Paths tells which clusters argocd-server can reach.
 	Paths *Paths
 
-	// Grants tells which clusters Applications may use. Propagation decides by the same grants.
+	// Grants tells which clusters Applications may use. Propagation uses the same grants.
 	Grants *grants.Checker
 
-	// Reports tells which live resources clusters report; nil: none.
+	// Reports returns the reported live resources. A nil Reports means no live resources.
 	Reports Reports
 }
 
-// scope is which resources of its cluster argocd-server may reach for an Application; nil for none. argocd-server must have a path to
-// the cluster, the Application must have the grant for it now, and its own work must have been applied there.
+// scope returns the resources that argocd-server may reach for an Application on the cluster, or nil for none. The
+// scope has three conditions: argocd-server has a path to the cluster, the Application has the grant for the cluster
+// now, and the cluster has applied the Application's own work.
 func (a *Access) scope(ctx context.Context, app *argocd.Application) (*authorization.Scope, error) {
 	if a == nil || !a.Paths.live(ctx, app) {
 		return nil, nil
@@ -51,7 +52,7 @@ func (a *Access) scope(ctx context.Context, app *argocd.Application) (*authoriza
 	return a.granted(ctx, app, cluster)
 }
 
-// granted is what an Application may reach of a cluster by its grants; nil where a grant is missing.
+// granted returns the resources that an Application may reach on a cluster by its grants, or nil if a grant is missing.
 func (a *Access) granted(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Scope, error) {
 	request, err := authorization.ReadSpec(app)
 	if err != nil {

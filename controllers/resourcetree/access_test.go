@@ -28,7 +28,8 @@ const byName, byServer, inCluster = `{"name":"one"}`, `{"server":"https://one.ex
 // permitted are the rules of a project for the namespace guestbook alone.
 const permitted = `{"sourceRepos":["*"],"destinations":[{"name":"*","namespace":"guestbook"}]}`
 
-// accessible is a hub on which argocd-server may reach the Application's resources: all that Access asks for is there.
+// accessible returns a hub with all conditions of Access fulfilled: argocd-server may reach the Application's
+// resources.
 func accessible(t *testing.T) *hub {
 	t.Helper()
 	trimmed, err := clustersecret.TrimPlace(&corev1.Secret{
@@ -68,7 +69,7 @@ func goTo(h *hub, destination string) {
 	h.app.Status.Resources = []argocd.ResourceStatus{service("kube-system", "wished")}
 }
 
-// deliver makes the work of the Application, as applied.
+// deliver creates the work of the Application, in the applied state.
 func deliver(t *testing.T, h *hub) {
 	t.Helper()
 	w, err := work.Render(h.app, work.Requests{})
@@ -79,7 +80,8 @@ func deliver(t *testing.T, h *hub) {
 	h.work = w
 }
 
-// TestLive goes through what gives argocd-server access to a cluster, and what ends the access: the entry follows each time.
+// TestLive: each condition of argocd-server's access to a cluster is added and removed, and the entry follows each
+// time.
 func TestLive(t *testing.T) {
 	h := accessible(t)
 	there, secret, bound, cluster := h.work, h.secret, h.bound, h.cluster
@@ -137,7 +139,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestStatusOfATenant: without a report, the resources in an Application's status are shown to nobody, live or not.
+// TestStatusOfATenant: without a report, no entry shows the resources of an Application's status, live or not.
 func TestStatusOfATenant(t *testing.T) {
 	for title, change := range map[string]func(*hub){
 		"without a report":                  func(h *hub) { h.inventory = nil },

@@ -22,18 +22,19 @@ import (
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,resourceNames=argocd-redis;argocd-redis-initial-password;openshift-gitops-redis-initial-password;argocd-operator-redis-tls,verbs=get
 
 const (
-	// expiry is how long an entry lives: as long as Argo CD's own (--app-state-cache-expiration).
+	// expiry is the lifetime of an entry, equal to Argo CD's own lifetime (--app-state-cache-expiration).
 	expiry = time.Hour
 
-	// liveExpiry is how long an entry lives by which argocd-server reaches clusters: when Towline stands still, nobody takes it
-	// back.
+	// liveExpiry is the lifetime of a live entry, by which argocd-server reaches clusters. While Towline does not run,
+	// only the expiry withdraws the entry.
 	liveExpiry = 3 * time.Minute
 
-	// renewals is how often an entry is renewed while it lives. Redis may have dropped it long before, or have been started anew.
+	// renewals is the number of renewals in the lifetime of an entry. Redis may have dropped the entry long before its
+	// expiry, or may have been restarted.
 	renewals = 3
 )
 
-// Reconciler keeps the entry of one Application.
+// Reconciler maintains the Redis entry of an Application.
 type Reconciler struct {
 	client.Client
 
@@ -43,20 +44,20 @@ type Reconciler struct {
 	// Home is the namespace of Argo CD on the hub.
 	Home string
 
-	// Inventory tells what the clusters report.
+	// Inventory returns the clusters' reports.
 	Inventory Inventory
 
-	// Changes wake Applications of which the inventory knows something new.
+	// Changes wake Applications with new facts in the inventory.
 	Changes []resourcesync.Source
 
-	// Access tells which Applications' resources argocd-server may reach; nil: none.
+	// Access decides which Applications' resources argocd-server may reach. A nil Access means none.
 	Access *Access
 
 	memory memory
 	outage outage
 }
 
-// Reconcile brings the entry of the Application that req names up to date.
+// Reconcile updates the entry of the named Application.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if left := r.outage.left(time.Now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
@@ -83,10 +84,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// shown tells whether the Application's entry is Towline's to write. Without skip-reconcile the hub's own Argo CD writes it.
+// shown returns true if Towline writes the Application's entry. Without skip-reconcile, the hub's own Argo CD writes
+// the entry.
 func shown(app *argocd.Application) bool { return app.Pulled() && app.ReconcileSkipped() }
 
-// show makes the entry say what the view has, and tells when to look at it again. asked tells that argocd-server may miss the entry.
+// show writes the view to the entry if necessary, and returns when to reconcile again. asked is true if argocd-server
+// may miss the entry.
 func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, v *view, asked bool) (time.Duration, error) {
 	lasts := expiry
 	if v.live || v.unsure {
@@ -107,7 +110,7 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, v *view
 	return wait.Jitter(lasts/renewals, 0.1), nil
 }
 
-// write makes the entry live on where it is said to be there, and otherwise, or where it is not, writes it.
+// write renews an unchanged entry. If the entry has changed or is missing in Redis, write stores the entry.
 func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, data []byte, same bool, lasts time.Duration) error {
 	plain, err := r.Store.Plain(ctx)
 	if err != nil {
@@ -129,7 +132,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, data [
 	return nil
 }
 
-// end removes the entry, if it was written from here.
+// end removes the entry, if this process wrote the entry.
 func (r *Reconciler) end(ctx context.Context, key types.NamespacedName) error {
 	if r.memory.get(key) == (entry{}) {
 		return nil

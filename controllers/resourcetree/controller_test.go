@@ -90,7 +90,7 @@ func (h *hub) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 	return nil
 }
 
-// store is a Redis, with what it was asked.
+// store is a Redis that records the requests.
 type store struct {
 	entries map[string]string
 	asked   []string
@@ -132,7 +132,7 @@ func guestbook() *argocd.Application {
 	return app
 }
 
-// reports are facts of a source that knows all resources.
+// reports returns facts of a source that knows all resources.
 func reports(resources ...argocd.ResourceStatus) *observed.Facts {
 	return &observed.Facts{Detailed: true, Status: argocd.Status{Resources: resources}}
 }
@@ -143,7 +143,8 @@ func service(namespace, name string) argocd.ResourceStatus {
 
 const key = "app|resources-tree|guestbook|1.8.3"
 
-// TestReconcile goes through the life of an entry: each step changes the hub or Redis, and says what Redis is asked.
+// TestReconcile follows the life of an entry: each step changes the hub or Redis, and states the expected requests to
+// Redis.
 func TestReconcile(t *testing.T) {
 	s, h := &store{entries: map[string]string{}}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
 	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
@@ -204,7 +205,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestRedisIsAway: it is asked once and then left alone for a while, and what was to be written is written afterwards.
+// TestRedisIsAway: after a failed request, Redis gets no requests for a while. The pending entry is written afterwards.
 func TestRedisIsAway(t *testing.T) {
 	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
 	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}

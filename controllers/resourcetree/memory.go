@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// entry is what was last written for an Application, and when it was last known to be there.
+// entry is the digest of the last written entry of an Application, and the last time when Redis had the entry.
 type entry struct {
 	digest [sha256.Size]byte
 	at     time.Time
 }
 
-// memory is of the entries that were written from here.
+// memory holds the entries written by this process.
 type memory struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]entry

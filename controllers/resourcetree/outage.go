@@ -12,31 +12,31 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// pause is how long Redis is left alone after a failure. Then one Application after the other tries again.
+// pause is how long Redis gets no requests after a failure. Then the Applications try again one after the other.
 const pause = 15 * time.Second
 
-// absence is the same where no Redis is found: somebody has to do something about it first.
+// absence is the pause if no Redis is found: an administrator must act first.
 const absence = 5 * time.Minute
 
-// outage is what is known of failures of Redis.
+// outage is the state of the failures of Redis.
 type outage struct {
 	mu      sync.Mutex
 	until   time.Time
 	lasting bool
-	none    bool // what lasts is that no Redis is found
+	none    bool // the failure is a missing Redis
 }
 
-// left is how long an Application has to wait for Redis; 0 when it need not.
+// left returns how long an Application must wait for Redis, or 0 without an outage.
 func (o *outage) left(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if left := o.until.Sub(now); left > 0 {
-		return wait.Jitter(max(left, pause/2), 1) // not all at once
+		return wait.Jitter(max(left, pause/2), 1) // spread the retries
 	}
 	return 0
 }
 
-// failed notes a failure, tells of the first one of its kind, and is how long to wait.
+// failed records a failure, logs the first failure of its kind, and returns how long to wait.
 func (o *outage) failed(ctx context.Context, now time.Time, err error) time.Duration {
 	wait, none := pause, errors.Is(err, argoredis.ErrNone)
 	if none {
@@ -58,7 +58,7 @@ func (o *outage) failed(ctx context.Context, now time.Time, err error) time.Dura
 	return o.left(now)
 }
 
-// ended notes that Redis has answered.
+// ended records an answer of Redis.
 func (o *outage) ended(ctx context.Context) {
 	o.mu.Lock()
 	was, none := o.lasting, o.none

@@ -15,7 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// TestNoRedisIsNoFailure: it is told once, counted never, and looked for again minutes later.
+// TestNoRedisIsNoFailure: a missing Redis is logged once, is not counted as a failure, and is looked for again minutes
+// later.
 func TestNoRedisIsNoFailure(t *testing.T) {
 	o, log, before := &outage{}, &told{}, failed(t)
 	_, none := argoredis.Find(argoredis.Facts{Namespace: "argocd"})
@@ -31,7 +32,8 @@ func TestNoRedisIsNoFailure(t *testing.T) {
 	log.is(t, "does not know what", "is found")
 }
 
-// TestEachKindOfFailureIsTold once: that Redis is found but cannot be used, and that it is not found any more.
+// TestEachKindOfFailureIsTold: a missing Redis and an unusable Redis are each logged once at every change between the
+// two.
 func TestEachKindOfFailureIsTold(t *testing.T) {
 	o, log, before := &outage{}, &told{}, failed(t)
 	_, none := argoredis.Find(argoredis.Facts{Namespace: "argocd"})
@@ -47,14 +49,14 @@ func TestEachKindOfFailureIsTold(t *testing.T) {
 	log.is(t, "does not know what", "connection refused", "does not know what", "connection refused", "answers again")
 }
 
-// told are the lines of a log.
+// told holds the lines of a log.
 type told struct{ lines []string }
 
 func (l *told) into(t *testing.T) context.Context {
 	return logr.NewContext(t.Context(), funcr.New(func(_, args string) { l.lines = append(l.lines, args) }, funcr.Options{}))
 }
 
-// is checks that there is a line with each of those words, in that order, and none else.
+// is checks that the log has exactly a line with each of the words, in the given order.
 func (l *told) is(t *testing.T, words ...string) {
 	t.Helper()
 	if !slices.EqualFunc(l.lines, words, strings.Contains) {
@@ -62,7 +64,7 @@ func (l *told) is(t *testing.T, words ...string) {
 	}
 }
 
-// failed is how many failures are counted.
+// failed returns the number of counted failures.
 func failed(t *testing.T) float64 {
 	t.Helper()
 	m := &dto.Metric{}

@@ -25,27 +25,27 @@ const (
 	// settings is the ConfigMap of Argo CD's settings.
 	settings = "argocd-cm"
 
-	// hubEnabled is its key for whether Argo CD may work with the cluster that it runs on. Argo CD takes everything but "false",
-	// and nothing, for true.
+	// hubEnabled is the key of settings that permits Argo CD to work with its own cluster. Argo CD treats every value
+	// except "false" as true, and also a missing value.
 	hubEnabled = "cluster.inClusterEnabled"
 
-	// byDestination finds the cluster Secrets that a destination means: "name <name>" or "server <address>".
+	// byDestination finds the cluster Secrets of a destination: "name <name>" or "server <address>".
 	byDestination = "secret.destination"
 )
 
-// Paths tells to which Applications' clusters the hub's argocd-server has a way of its own.
+// Paths decides to which Applications' clusters the hub's argocd-server has its own network path.
 type Paths struct {
-	// Reader holds the cluster Secrets of Argo CD's namespace, and its settings.
+	// Reader holds the cluster Secrets of Argo CD's namespace, and Argo CD's settings.
 	client.Reader
 
-	// Home is that namespace.
+	// Home is the namespace of Argo CD.
 	Home string
 
-	cache cache.Cache // is Reader, where there is a manager
+	cache cache.Cache // the cache behind Reader, if a manager runs
 }
 
-// NewPaths makes a cache of what decides, and adds it to a manager. It is one of its own: it holds less of each Secret than
-// others need, and of the credentials nothing.
+// NewPaths creates a cache of the Secrets and settings for Paths, and adds the cache to a manager. The cache is
+// separate from other caches, because the cache holds less of each Secret than other packages need, and no credentials.
 func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error) {
 	c, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -74,9 +74,10 @@ func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error
 		"the cluster Secrets of Argo CD have not been read yet: may this ServiceAccount list them?")
 }
 
-// live tells whether the nodes of an Application are to be found by argocd-server. What cannot be read is no way.
+// live returns true if argocd-server can find an Application's resources on the cluster. An unreadable Secret list
+// counts as no path.
 func (p *Paths) live(ctx context.Context, app *argocd.Application) bool {
-	if p == nil || app.DestinationThere().Canonical() != argocd.InCluster { // the hub's Secret is of another cluster
+	if p == nil || app.DestinationThere().Canonical() != argocd.InCluster { // the hub's Secret is for a different cluster
 		return false
 	}
 	name, server := app.Destination()
@@ -95,20 +96,20 @@ func (p *Paths) live(ctx context.Context, app *argocd.Application) bool {
 	return path.Live()
 }
 
-// hubRefused tells whether Argo CD refuses to work with the cluster that it runs on.
+// hubRefused returns true if Argo CD refuses to work with its own cluster.
 func (p *Paths) hubRefused(ctx context.Context) bool {
 	cm := &corev1.ConfigMap{}
 	err := p.Get(ctx, types.NamespacedName{Namespace: p.Home, Name: settings}, cm, client.UnsafeDisableDeepCopy)
 	return err == nil && cm.Data[hubEnabled] == "false"
 }
 
-// destinationsOf are how destinations mean the cluster of a Secret.
+// destinationsOf returns the index keys of a Secret's cluster, by name and by address.
 func destinationsOf(obj client.Object) []string {
 	p := clustersecret.PlaceOf(obj.(*corev1.Secret))
 	return []string{"name " + p.Name, "server " + p.Server}
 }
 
-// hubEnabledOnly leaves of the settings what is read of them.
+// hubEnabledOnly keeps only the key hubEnabled of the settings.
 func hubEnabledOnly(obj any) (any, error) {
 	cm, ok := obj.(*corev1.ConfigMap)
 	if !ok {

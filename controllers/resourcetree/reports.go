@@ -7,8 +7,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Reports is where clusters report their live resources; resourcesync.Agent is one.
+// Reports returns the clusters' reports on live resources. resourcesync.Agent implements Reports.
 type Reports interface {
-	// Tree is what can be believed of the live resources of an Application with these resources in Git. The result is the caller's.
+	// Tree returns the accepted part of an Application's live resources, for the given resources in Git. The caller may
+	// change the result.
 	Tree(ctx context.Context, app *argocd.Application, inGit []argocd.ResourceStatus) ([]v1alpha1.TreeNode, error)
 }

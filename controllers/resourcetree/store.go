@@ -9,16 +9,16 @@ import (
 
 // Store is a cache with entries that expire.
 type Store interface {
-	// Set writes an entry and tells those who listen to the channel.
+	// Set writes an entry and publishes to the channel.
 	Set(ctx context.Context, key, channel string, value []byte, expiry time.Duration) error
 
-	// Renew has an entry live on, and tells whether it is there.
+	// Renew extends the life of an entry, and returns whether the entry exists.
 	Renew(ctx context.Context, key string, expiry time.Duration) (bool, error)
 
-	// Remove takes an entry away, which need not be there, and tells those who listen to the channel.
+	// Remove deletes an entry and publishes to the channel. A missing entry is no error.
 	Remove(ctx context.Context, key, channel string) error
 
-	// Plain tells whether Argo CD does not compress what it keeps there.
+	// Plain returns true if Argo CD does not compress its entries.
 	Plain(ctx context.Context) (bool, error)
 }
 

@@ -13,31 +13,31 @@ import (
 	"github.com/towline-io/towline/pkg/tree"
 )
 
-// Inventory tells what clusters report. resourcesync.Inventory is one.
+// Inventory returns the clusters' reports. resourcesync.Inventory implements Inventory.
 type Inventory interface {
 	Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error)
 }
 
-// view is what argocd-server is shown of an Application.
+// view is the part of an Application visible to argocd-server.
 type view struct {
-	// resources are the resources in Git, as a source of the inventory reports them.
+	// resources are the resources in Git, as reported by a source of the inventory.
 	resources []argocd.ResourceStatus
 
-	// made are the live resources that the cluster's agent reports.
+	// made are the live resources reported by the cluster's agent.
 	made []v1alpha1.TreeNode
 
-	// live is set where argocd-server may reach the resources on the cluster.
+	// live is true if argocd-server may reach the resources on the cluster.
 	live bool
 
-	// unsure is set where it is not known whether argocd-server may reach them.
+	// unsure is true if the rights to reach the resources could not be read.
 	unsure bool
 }
 
-// entry is the view as Argo CD keeps it.
+// entry returns the view in Argo CD's encoding.
 func (v *view) entry() []byte { return tree.Encode(v.resources, v.live, v.made...) }
 
-// look reads what there is to show of an Application. Its status on the hub does not count: a user who may write the Application may
-// write that too.
+// look reads the view of an Application. The Application's status on the hub does not count: a user with write access
+// to the Application may write the status too.
 func (r *Reconciler) look(ctx context.Context, app *argocd.Application) (*view, error) {
 	facts, err := r.Inventory.Facts(ctx, app)
 	if facts == nil || err != nil || !facts.Detailed {
@@ -55,8 +55,8 @@ func (r *Reconciler) look(ctx context.Context, app *argocd.Application) (*view, 
 	return v, nil
 }
 
-// open makes a view live, with the resources that the Application's project permits. A cluster may report
-// resources of other tenants: Argo CD lists every resource in Git, also resources that it may not apply.
+// open makes a view live, with the resources permitted by the Application's project. A cluster may report resources of
+// other tenants: Argo CD lists every resource in Git, also resources that Argo CD may not apply.
 func (r *Reconciler) open(ctx context.Context, app *argocd.Application, v *view, scope *authorization.Scope) {
 	v.live = true
 	v.resources = slices.DeleteFunc(slices.Clone(v.resources), func(s argocd.ResourceStatus) bool {

@@ -30,7 +30,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
 		return err
@@ -51,13 +51,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return b.Complete(r)
 }
 
-// itself is the request for an Application.
+// itself returns the request for an Application.
 func itself(app types.NamespacedName) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: app}}
 }
 
-// watchesOfAccess wake Applications when something changes that decides on access: a live entry does not outlive its grant, or its
-// work. The watches of Access.Paths are of another cache.
+// watchesOfAccess wake Applications when a condition of their access changes: a live entry must not outlive its grant
+// or its work. The watches of Access.Paths use a separate cache.
 func (r *Reconciler) watchesOfAccess() []wake.Watch {
 	return append(r.Access.Grants.Watches(),
 		wake.Of(&workv1.ManifestWork{}, r.ofWork, deliveryChanged()),
@@ -65,17 +65,17 @@ func (r *Reconciler) watchesOfAccess() []wake.Watch {
 		wake.Of(hubside.Namespace(), r.ofCluster, hubside.FactsChanged()))
 }
 
-// ofWork are the Applications that must have the work.
+// ofWork returns requests for the Applications that must have the work.
 func (r *Reconciler) ofWork(ctx context.Context, w client.Object) []reconcile.Request {
 	return wake.Requests(index.ApplicationsOfWork(ctx, r.Client, client.ObjectKeyFromObject(w)))
 }
 
-// ofCluster are the Applications of a cluster.
+// ofCluster returns requests for the Applications of a cluster.
 func (r *Reconciler) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	return wake.Requests(index.ApplicationsOfCluster(ctx, r.Client, cluster.GetName()))
 }
 
-// deliveryChanged lets through the changes of a work that work.Delivered reads.
+// deliveryChanged passes the changes of a work read by work.Delivered.
 func deliveryChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
@@ -85,15 +85,15 @@ func deliveryChanged() predicate.Predicate {
 	}}
 }
 
-// clusterChanged lets through changes of the facts about a cluster. Labels are among the facts: they select clusters for sets.
+// clusterChanged passes changes of the facts about a cluster. Labels are facts too: labels select clusters for sets.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return managedcluster.Changed(e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster))
 	}}
 }
 
-// ofSecret are the Applications of the cluster that a Secret is labelled with, and of the one that it is named for: a second Secret
-// of that name takes the way of the first.
+// ofSecret returns requests for the Applications of the Secret's labelled cluster, and of the cluster with the Secret's
+// name: a second Secret of the same name blocks the path of the first Secret.
 func (r *Reconciler) ofSecret(ctx context.Context, s *corev1.Secret) []reconcile.Request {
 	p := clustersecret.PlaceOf(s)
 	keys := index.ApplicationsOfCluster(ctx, r.Client, p.Cluster)
@@ -103,20 +103,20 @@ func (r *Reconciler) ofSecret(ctx context.Context, s *corev1.Secret) []reconcile
 	return wake.Requests(keys)
 }
 
-// ofSettings are all Applications.
+// ofSettings returns requests for all Applications.
 func (r *Reconciler) ofSettings(ctx context.Context, _ *corev1.ConfigMap) []reconcile.Request {
 	return wake.Requests(index.AllApplications(ctx, r.Client))
 }
 
-// hubEnabledChanged lets through whether Argo CD may work with the hub.
+// hubEnabledChanged passes changes of the key hubEnabled.
 func hubEnabledChanged() predicate.TypedPredicate[*corev1.ConfigMap] {
 	return predicate.TypedFuncs[*corev1.ConfigMap]{UpdateFunc: func(e event.TypedUpdateEvent[*corev1.ConfigMap]) bool {
 		return e.ObjectOld.Data[hubEnabled] != e.ObjectNew.Data[hubEnabled]
 	}}
 }
 
-// changed lets through the parts of an Application that an entry depends on, and a new refresh. A change of the resources in the status
-// mostly follows new facts in the inventory. The entry never shows the resources of the status.
+// changed passes changes of an Application's fields used by its entry, and a new refresh. A change of the status's
+// resources mostly follows new facts in the inventory. The entry never shows the resources of the status.
 func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
