@@ -23,8 +23,8 @@ func AddToScheme(s *runtime.Scheme) error {
 	return errors.Join(argocd.AddToScheme(s), corev1.AddToScheme(s))
 }
 
-// ClusterCache limits the cache of the managed cluster to the Applications that came from the hub, in those
-// namespaces (in all, when none is named), and to what a report says of them.
+// ClusterCache limits the cache of the managed cluster to the Applications from the hub, in the given namespaces, and
+// to the fields in a report. An empty list means all namespaces.
 func ClusterCache(namespaces []string) cache.Options {
 	apps := cache.ByObject{
 		Label:     labels.SelectorFromSet(labels.Set{apis.LabelPulled: "true"}),
@@ -42,7 +42,7 @@ func ClusterCache(namespaces []string) cache.Options {
 	}
 }
 
-// trimmed drops what no report says.
+// trimmed drops the fields of an Application that no report contains.
 func trimmed(obj any) (any, error) {
 	app, ok := obj.(*argocd.Application)
 	if !ok {
@@ -58,8 +58,9 @@ func trimmed(obj any) (any, error) {
 	}, nil
 }
 
-// NewHub reaches the hub, with a cache of the metadata of the reports in the cluster's namespace. It asks the hub
-// nothing until it is started, and then as often as it takes: the hub may be away when the agent starts.
+// NewHub returns a connection to the hub, with a cache of the metadata of the reports in the cluster's namespace.
+// NewHub sends no request before the connection is started. After the start, requests are repeated until the hub
+// answers: the hub may be unreachable when the agent starts.
 func NewHub(config *rest.Config, scheme *runtime.Scheme, namespace string) (cluster.Cluster, error) {
 	kinds := meta.NewDefaultRESTMapper(nil)
 	kinds.Add(reportKind, meta.RESTScopeNamespace)

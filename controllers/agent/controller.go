@@ -16,14 +16,14 @@ import (
 	"github.com/towline-io/towline/pkg/appreport"
 )
 
-// Interval is how long the reports on one Application are apart at least. What changes meanwhile is in the next.
+// Interval is the minimum time between two reports on an Application. Changes in between are part of the next report.
 const Interval = 200 * time.Millisecond
 
-// DefaultNotComparedAfter is more than three times as long as Argo CD (2 and 3) with its own settings takes between two
-// comparisons of an Application: six minutes at most, by a timeout.reconciliation of three.
+// DefaultNotComparedAfter is more than three times the longest interval between two comparisons of an Application in
+// Argo CD (2 and 3) with default settings: six minutes, from a timeout.reconciliation of three minutes.
 const DefaultNotComparedAfter = 20 * time.Minute
 
-// Reconciler keeps the report on one Application of the cluster.
+// Reconciler maintains the report on an Application of the cluster.
 type Reconciler struct {
 	// Cluster reads the cached Applications of the managed cluster.
 	Cluster client.Reader
@@ -34,18 +34,19 @@ type Reconciler struct {
 	// Namespace is the cluster's namespace on the hub.
 	Namespace string
 
-	// NotComparedAfter is how long the last comparison of an Application may lie back before the hub is told; 0 for ever.
+	// NotComparedAfter is the age of an Application's last comparison from which the agent tells the hub; 0 means
+	// never.
 	NotComparedAfter time.Duration
 
-	// Trees knows of live resources; nil for nothing.
+	// Trees reads live resources. A nil Trees reads none.
 	Trees *Trees
 
 	pace      pace
 	unmanaged unmanaged
 }
 
-// Reconcile writes the report on the Application that req names, unless the hub has it already. It comes back when the
-// Application should have been compared again.
+// Reconcile writes the report on the named Application, unless the hub has the same report already. Reconcile requeues
+// for the time when the Application's next comparison is overdue.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := &argocd.Application{}
 	if err := r.Cluster.Get(ctx, req.NamespacedName, app); err != nil {
@@ -70,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	held := appreport.Held(app)
 	if r.pace.isLost(req.NamespacedName, name) && !held {
 		r.unmanaged.note(req.NamespacedName, name, app)
-		return ctrl.Result{}, nil // nobody reads another report
+		return ctrl.Result{}, nil // no controller reads a new report
 	}
 	r.unmanaged.hold(req.NamespacedName, name, held)
 	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
@@ -88,14 +89,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, err
 }
 
-// marked are the cluster's Applications that have the mark of a ManifestWork of that name.
+// marked returns the cluster's Applications with the mark of the named ManifestWork.
 func (r *Reconciler) marked(ctx context.Context, name string) ([]argocd.Application, error) {
 	list := &argocd.ApplicationList{}
 	err := r.Cluster.List(ctx, list, client.MatchingFields{byWork: name}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }
 
-// tell writes the report on the Application, unless the hub has it already.
+// tell writes the report on the Application, unless the hub has the same report already.
 func (r *Reconciler) tell(ctx context.Context, app *argocd.Application, report *v1alpha1.ApplicationReport) error {
 	name := app.Annotations[apis.AnnotationWork]
 	current, err := r.current(ctx, name)
@@ -110,7 +111,7 @@ func (r *Reconciler) tell(ctx context.Context, app *argocd.Application, report *
 	return r.write(ctx, name, digest, report)
 }
 
-// current is the metadata of the report that the hub has; nil when it has none.
+// current returns the metadata of the hub's report, or nil if the report does not exist.
 func (r *Reconciler) current(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
 	report := reportMetadata()
 	err := r.Hub.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, report)
@@ -120,7 +121,7 @@ func (r *Reconciler) current(ctx context.Context, name string) (*metav1.PartialO
 	return report, err
 }
 
-// says tells whether a report is there to stay and says what has that digest.
+// says returns true if the report has the digest and is not being deleted.
 func says(report *metav1.PartialObjectMetadata, digest string) bool {
 	return report != nil && report.DeletionTimestamp.IsZero() && report.Annotations[apis.AnnotationDigest] == digest
 }

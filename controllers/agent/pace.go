@@ -7,33 +7,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A report that is deleted as often as it is written has no ManifestWork on the hub, or one that is being deleted. It is written again at
-// once the first time, and then after this long at first and at the latest.
-// One that was there for long before counts as deleted for the first time. The hub deletes it after appreport.OwnerGrace.
+// If the hub deletes a report after every write, the hub has no ManifestWork for the report, or is deleting the
+// ManifestWork. After the first deletion, the agent writes the report again at once. After later deletions, the agent
+// waits for firstAgain at first, then longer, and at most for lastAgain. A deletion counts as the first deletion again
+// if the report had existed for longer than long. The hub deletes a report without a ManifestWork after
+// appreport.OwnerGrace.
 const (
 	firstAgain = 30 * time.Second
 	lastAgain  = time.Hour
 	long       = 5 * time.Minute
 )
 
-// pace keeps the writes of each Application's report apart.
+// pace limits the writes of each Application's report.
 type pace struct {
 	mu     sync.Mutex
 	writes map[types.NamespacedName]written
 }
 
-// written is what is known of the last write of a report.
+// written is the state of the last write of a report.
 type written struct {
 	name string
 	at   time.Time
 
-	// lost is set when the report was deleted since, and again is how long to wait then before the next one. Of a report that an
-	// earlier process wrote, no more is known than that.
+	// lost is true if the report was deleted after the write. again is the wait before the next write of a lost report.
+	// If an earlier process wrote the report, only lost is known.
 	lost  bool
 	again time.Duration
 }
 
-// wait is how long the next write of the Application's report of that name has to wait; 0 when it need not.
+// wait returns how long the next write of the named report must wait, or 0.
 func (p *pace) wait(app types.NamespacedName, name string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +60,7 @@ func (p *pace) wrote(app types.NamespacedName, name string) {
 	p.set(app, now)
 }
 
-// lost notes that the Application's report of that name was deleted.
+// lost records the deletion of the Application's named report.
 func (p *pace) lost(app types.NamespacedName, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +76,7 @@ func (p *pace) lost(app types.NamespacedName, name string) {
 	p.set(app, last)
 }
 
-// isLost tells whether the Application's report of that name was deleted, and not written since.
+// isLost returns true if the Application's named report was deleted, and not written since.
 func (p *pace) isLost(app types.NamespacedName, name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

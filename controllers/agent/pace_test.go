@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ago lets time pass since the Application's last write.
+// ago moves the Application's last write into the past.
 func (p *pace) ago(app types.NamespacedName, d time.Duration) {
 	last := p.writes[app]
 	last.at = last.at.Add(-d)
 	p.writes[app] = last
 }
 
-// TestAReportThatIsDeletedAgainAndAgain: one whose work is gone costs the hub less and less.
+// TestAReportThatIsDeletedAgainAndAgain: a report without a work costs the hub less and less.
 func TestAReportThatIsDeletedAgainAndAgain(t *testing.T) {
 	app := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	p := &pace{}
@@ -24,7 +24,7 @@ func TestAReportThatIsDeletedAgainAndAgain(t *testing.T) {
 			t.Errorf("%s: waits %s, want %s to %s", what, got, low, high)
 		}
 	}
-	p.lost(app, "w") // which an earlier process wrote
+	p.lost(app, "w") // a report of an earlier process
 	expect("the first", "w", 0, 0)
 	if !p.isLost(app, "w") || p.isLost(app, "other") {
 		t.Error("it is not known that it is gone")
@@ -39,7 +39,7 @@ func TestAReportThatIsDeletedAgainAndAgain(t *testing.T) {
 	expect("gone for the first time", "w", 0, 0)
 	for _, again := range []time.Duration{firstAgain, 2 * firstAgain, 4 * firstAgain} {
 		p.wrote(app, "w")
-		p.ago(app, time.Minute) // as long as the hub leaves it
+		p.ago(app, time.Minute) // the time until the hub deletes the report
 		expect("a change after that", "w", 0, 0)
 		p.ago(app, -time.Minute)
 		p.lost(app, "w")

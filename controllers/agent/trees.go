@@ -19,35 +19,35 @@ import (
 )
 
 const (
-	// treeInterval is how long after Argo CD's word that a tree has changed the tree is read. What changes meanwhile is read with it:
-	// Argo CD gives that word for each change of each live resource.
+	// treeInterval is the delay between Argo CD's announcement of a changed tree and the read of the tree. The read
+	// includes later changes: Argo CD announces each change of each live resource.
 	treeInterval = 5 * time.Second
 
-	// redisPause is how long Redis is left alone after a failure.
+	// redisPause is how long Redis gets no requests after a failure.
 	redisPause = 15 * time.Second
 
-	// olderHub is how long reports go without a tree to a hub that does not know the field.
+	// olderHub is how long reports have no tree, after a hub without the field tree has refused a report.
 	olderHub = 10 * time.Minute
 
-	// maxShards is how many entries of a tree are read, of a hundred live resources each.
+	// maxShards is the maximum number of entries read for a tree. Each entry has a hundred live resources.
 	maxShards = 20
 )
 
-// Trees reads what the cluster's Argo CD keeps in its Redis of live resources. Nil is one that knows nothing.
+// Trees reads the live resources that the cluster's Argo CD keeps in its Redis. A nil Trees knows no live resources.
 type Trees struct {
-	// Redis is that of the cluster's Argo CD.
+	// Redis is the Redis of the cluster's Argo CD.
 	Redis *argocache.Redis
 
-	// Home is the namespace of that Argo CD.
+	// Home is the namespace of the cluster's Argo CD.
 	Home string
 
 	mu     sync.Mutex
-	until  time.Time // before which nothing is read
-	failed bool      // what was read last; it has been told
+	until  time.Time // no reads before this time
+	failed bool      // the last read failed, and the failure is logged
 }
 
-// of are the live resources of an Application; nil where nothing is known. Redis is asked for each report that is made: a tree is read
-// in the moment in which it is needed, and the agent holds none.
+// of returns the live resources of an Application, or nil if unknown. Each report reads the tree from Redis, and the
+// agent keeps no tree in memory.
 func (t *Trees) of(ctx context.Context, app types.NamespacedName) []v1alpha1.TreeNode {
 	if t == nil || t.paused() {
 		return nil
@@ -59,7 +59,8 @@ func (t *Trees) of(ctx context.Context, app types.NamespacedName) []v1alpha1.Tre
 	return nodes
 }
 
-// read reads a tree. One of which a part is missing is being written, and read again when Argo CD says so.
+// read reads a tree. A missing part means that Argo CD is writing the tree. Argo CD then announces the change, and the
+// agent reads the tree again.
 func (t *Trees) read(ctx context.Context, app types.NamespacedName) ([]v1alpha1.TreeNode, error) {
 	plain, err := t.Redis.Plain(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func (t *Trees) paused() bool {
 	return time.Now().Before(t.until)
 }
 
-// note tells of a failure of Redis, and of its end, and leaves Redis alone for a while after one.
+// note logs the start and the end of a failure of Redis, and pauses requests to Redis after a failure.
 func (t *Trees) note(ctx context.Context, err error) {
 	t.mu.Lock()
 	was := t.failed
@@ -110,7 +111,7 @@ func (t *Trees) note(ctx context.Context, err error) {
 	}
 }
 
-// refused tells whether a report was refused because the hub does not know of trees. The next ones go without.
+// refused returns true if the hub refused a report because its schema has no tree. The next reports have no tree.
 func (t *Trees) refused(ctx context.Context, report *v1alpha1.ApplicationReport, err error) bool {
 	if t == nil || err == nil || len(report.Tree) == 0 || !strings.Contains(err.Error(), "field not declared in schema") {
 		return false
@@ -122,8 +123,8 @@ func (t *Trees) refused(ctx context.Context, report *v1alpha1.ApplicationReport,
 	return true
 }
 
-// changes makes requests for the Applications whose trees change, by Argo CD's own word. It asks for all of them when it begins to
-// listen: what Argo CD has said before was not heard.
+// changes returns a source of requests for the Applications with changed trees, from Argo CD's announcements. At the
+// start of listening, the source requests all Applications, because earlier announcements are lost.
 func (t *Trees) changes(cluster client.Reader) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		go func() {
@@ -144,7 +145,7 @@ func (t *Trees) changes(cluster client.Reader) source.Source {
 	})
 }
 
-// askAll asks for all Applications.
+// askAll enqueues all Applications.
 func (t *Trees) askAll(ctx context.Context, cluster client.Reader, q queue) {
 	apps := &argocd.ApplicationList{}
 	if err := cluster.List(ctx, apps, client.UnsafeDisableDeepCopy); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// TestAHubOfAnEarlierVersion refuses a report for the tree alone, and then gets reports without one.
+// TestAHubOfAnEarlierVersion: an older hub refuses a report because of its tree, and later reports have no tree.
 func TestAHubOfAnEarlierVersion(t *testing.T) {
 	undeclared := errors.New(`failed to create typed patch object (cluster1/a; apps.open-cluster-management.io/v1alpha1, ` +
 		`Kind=ApplicationReport): .tree: field not declared in schema`)

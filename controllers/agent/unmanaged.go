@@ -11,11 +11,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Unmanaged is the reason of the event on an Application that nobody manages.
+// Unmanaged is the reason of the event on an Application without a ManifestWork on the hub.
 const Unmanaged = "Unmanaged"
 
-// unmanaged knows the Applications with the mark of a ManifestWork unknown to the hub. The hub has released such an Application, or has
-// removed the Application before a backup of the cluster brought it back. The agent changes neither.
+// unmanaged knows the Applications with the mark of a ManifestWork unknown to the hub. The hub has released such an
+// Application, or has removed the Application before a backup of the cluster restored the Application. The agent does
+// not change such an Application.
 type unmanaged struct {
 	events events.EventRecorder
 
@@ -24,7 +25,7 @@ type unmanaged struct {
 	known map[types.NamespacedName]string
 }
 
-// hold notes an Application whose ManifestWork the hub may have. With owned, the work agent owns the Application.
+// hold records an Application whose ManifestWork the hub may have. With owned, the work agent owns the Application.
 func (u *unmanaged) hold(key types.NamespacedName, name string, owned bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -35,8 +36,8 @@ func (u *unmanaged) hold(key types.NamespacedName, name string, owned bool) {
 	unmanagedApplications.Set(float64(len(u.known)))
 }
 
-// note notes that the hub has no ManifestWork of that name, and records one event. A release is no news: after the work agent owned the
-// Application, note records no event.
+// note records that the hub has no ManifestWork of the given name, and sends an event once. If the work agent owned the
+// Application before, the hub has released the Application, and note sends no event.
 func (u *unmanaged) note(key types.NamespacedName, name string, app *argocd.Application) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

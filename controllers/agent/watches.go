@@ -27,27 +27,28 @@ const (
 	// byWork finds the Applications that carry the mark of a ManifestWork.
 	byWork = "work"
 
-	// What failed is tried again after this long at first and at the latest. The latter is how late the agent may
-	// notice that the hub is back.
+	// firstRetry is the first delay and lastRetry the longest delay before a failed reconcile is repeated. After an
+	// outage of the hub, the agent may notice the hub's return only after lastRetry.
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 15 * time.Second
 
-	// hubPatience is how long the agent waits for the hub after a start. It has nothing better to do.
+	// hubPatience is how long the agent waits for the hub after a start. Without the hub, the agent has no work.
 	hubPatience = 365 * 24 * time.Hour
 
-	// impatience is how often it says so.
+	// impatience is the interval between log messages about an unreached hub.
 	impatience = 30 * time.Second
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Options are what an agent is told.
+// Options are the settings of an agent.
 type Options struct {
-	// Namespace and NotComparedAfter are the Reconciler's.
+	// Namespace and NotComparedAfter are fields of the Reconciler.
 	Namespace        string
 	NotComparedAfter time.Duration
 
-	// ArgoCDTree is the namespace of the Argo CD of which live resources are read; empty: none are.
+	// ArgoCDTree is the namespace of the Argo CD whose live resources the agent reads. If empty, the agent reads no
+	// live resources.
 	ArgoCDTree string
 }
 
@@ -71,8 +72,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) 
 	return r.setup(mgr, hub)
 }
 
-// sayWhenAway tells whoever reads the log why nothing happens after a start: client-go says nothing of a hub that
-// refuses connections.
+// sayWhenAway logs that the hub is not reached yet, so that the log explains an idle agent after a start. client-go
+// logs nothing about a hub that refuses connections.
 func sayWhenAway(ctx context.Context, hub cluster.Cluster) error {
 	for ctx.Err() == nil {
 		patience, cancel := context.WithTimeout(ctx, impatience)
@@ -105,7 +106,8 @@ func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
 
 func workOf(obj client.Object) []string { return []string{obj.GetAnnotations()[apis.AnnotationWork]} }
 
-// sameMark asks for the reconcile of the other Applications that have the mark of one that goes: one of them may speak now.
+// sameMark enqueues the other Applications with the same mark, when an Application is deleted or loses its mark: the
+// agent may now report a different Application.
 func (r *Reconciler) sameMark() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
@@ -120,8 +122,8 @@ func (r *Reconciler) sameMark() handler.EventHandler {
 	}
 }
 
-// applicationsOfReport asks for the reconcile of the Applications that a report may be on, when it needs to be written again: it is
-// gone, or says another thing. When the agent starts, the Applications themselves ask for a comparison.
+// applicationsOfReport enqueues the Applications of a report, when the report is deleted or changed and may need a new
+// write. When the agent starts, the events of the Applications themselves enqueue each Application.
 func (r *Reconciler) applicationsOfReport() handler.TypedEventHandler[*metav1.PartialObjectMetadata, reconcile.Request] {
 	type object = *metav1.PartialObjectMetadata
 	return handler.TypedFuncs[object, reconcile.Request]{
@@ -132,7 +134,8 @@ func (r *Reconciler) applicationsOfReport() handler.TypedEventHandler[*metav1.Pa
 	}
 }
 
-// ask puts the Applications with the mark of a ManifestWork of that name into the queue, after something that is to be done with each first.
+// ask enqueues the Applications with the mark of the named ManifestWork. ask first calls the functions of first for
+// each Application.
 func (r *Reconciler) ask(ctx context.Context, name string, q queue, first ...func(app types.NamespacedName)) {
 	if name == "" {
 		return

@@ -12,20 +12,22 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// fieldOwner is the name under which the hub's API server knows what the agent writes.
+// fieldOwner is the field manager of the agent's writes on the hub's API server.
 const fieldOwner = "towline-agent"
 
-// reportKind is the kind that the agent writes.
+// reportKind is the kind of the agent's reports.
 var reportKind = v1alpha1.GroupVersion.WithKind("ApplicationReport")
 
-// reportMetadata is a report of which only the metadata is read: all others have in it what the agent needs to know.
+// reportMetadata returns an empty report for reading only the metadata. The metadata of other reports contains all
+// information that the agent needs.
 func reportMetadata() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(reportKind)
 	return m
 }
 
-// write applies the report as a whole in one request, whether the hub has one or not. Its owner is set by the hub.
+// write applies the whole report in a single request, and creates the report if necessary. The hub sets the owner of
+// the report.
 func (r *Reconciler) write(ctx context.Context, name, digest string, report *v1alpha1.ApplicationReport) error {
 	report.SetGroupVersionKind(reportKind)
 	report.Namespace, report.Name = r.Namespace, name
