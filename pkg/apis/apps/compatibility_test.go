@@ -11,8 +11,8 @@ import (
 
 const deployed = "../../../deploy/crds"
 
-// TestPublishedSchemasStayValid holds the CRDs that we install against those
-// that users already have.
+// TestPublishedSchemasStayValid compares the installed CRDs with the published
+// CRDs of existing hubs.
 func TestPublishedSchemasStayValid(t *testing.T) {
 	for _, resource := range []string{"gitopsclusters", "multiclusterapplicationsetreports"} {
 		t.Run(resource, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestPublishedSchemasStayValid(t *testing.T) {
 	}
 }
 
-// samePlace checks that the API is where clients look for it.
+// samePlace checks the group, the scope and the names of the API.
 func samePlace(t *testing.T, published, ours node) {
 	t.Helper()
 	was, is := object(published["spec"]), object(ours["spec"])
@@ -55,8 +55,8 @@ func samePlace(t *testing.T, published, ours node) {
 	}
 }
 
-// sameVersion checks that a version is served and stored as before, and that
-// its schema takes all that it took.
+// sameVersion checks the serving and the storage of a version. The schema must
+// accept all objects of the published schema.
 func sameVersion(t *testing.T, name string, published, ours node) {
 	t.Helper()
 	for _, field := range []string{"served", "storage"} {
@@ -64,8 +64,8 @@ func sameVersion(t *testing.T, name string, published, ours node) {
 			t.Errorf("%s: %s was %v and is %v", name, field, published[field], ours[field])
 		}
 	}
-	// A status that becomes a subresource, or ceases to be one, makes the
-	// API server drop what existing clients write.
+	// If the status becomes a subresource, or no longer is a subresource, the
+	// API server drops the writes of existing clients.
 	wasSub := object(object(published["subresources"])["status"]) != nil
 	isSub := object(object(ours["subresources"])["status"]) != nil
 	if wasSub != isSub {

@@ -1,12 +1,12 @@
 // Package apps is the root of Towline's API group,
-// apps.open-cluster-management.io. The types are in one package per version:
+// apps.open-cluster-management.io. Each version has a package:
 //
-//   - v1alpha1: MulticlusterApplicationSetReport
+//   - v1alpha1: MulticlusterApplicationSetReport and ApplicationReport
 //   - v1beta1: GitOpsCluster
 //
-// Both kinds were published before Towline existed, and objects, dashboards
-// and scripts depend on their shape. Whatever was valid under the published
-// schemas stays valid: the tests of this package hold the generated CRDs in
-// deploy/crds against the copies in testdata/published. New fields are
-// optional.
+// MulticlusterApplicationSetReport and GitOpsCluster are older than Towline.
+// Objects, dashboards and scripts depend on the fields of both kinds. Every
+// object valid under the published schemas stays valid: the tests of the
+// package compare the generated CRDs in deploy/crds with the copies in
+// testdata/published. New fields are optional.
 package apps

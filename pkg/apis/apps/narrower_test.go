@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestNarrower checks the check: each kind of incompatible change is found,
-// and compatible ones are not.
+// TestNarrower checks narrower: the function finds each kind of incompatible
+// change, and ignores compatible changes.
 func TestNarrower(t *testing.T) {
 	const published = `{type: object, required: [a], properties: {
 		a: {type: string, maxLength: 9, enum: [x, "y"]},

@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// TestNothingIsLost reads objects that use every published field through the
-// Go types, and expects them back as they were.
+// TestNothingIsLost decodes and encodes objects with every published field by
+// the Go types, and expects equal objects.
 func TestNothingIsLost(t *testing.T) {
 	for file, into := range map[string]runtime.Object{
 		"gitopscluster":                    &v1beta1.GitOpsCluster{},
@@ -38,8 +38,8 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestAddToScheme checks that both versions can be in one scheme, with the
-// kinds that the CRDs name.
+// TestAddToScheme checks both versions in a common scheme, with the kinds of
+// the CRDs.
 func TestAddToScheme(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, v1beta1.AddToScheme} {

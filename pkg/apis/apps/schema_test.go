@@ -10,19 +10,19 @@ import (
 // node is a piece of a YAML document: here, a schema or a part of one.
 type node = map[string]any
 
-// harmless are the schema keywords that never make an object invalid.
+// harmless are schema keywords without an effect on the validity of an object.
 var harmless = []string{"title", "description", "externalDocs", "example", "nullable"}
 
-// structural are the keywords that decide how an object is stored, defaulted
-// and merged: more or less of them changes what happens to a valid object.
+// structural are the keywords of storage, defaults and merges. A difference in
+// these keywords changes the handling of a valid object.
 var structural = []string{
 	"type", "default", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource",
 	"x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type",
 }
 
-// narrower lists what makes ours refuse, drop or merge differently something
-// that is valid under published. An empty list means that everything stays
-// valid. Fewer constraints are fine, and so are new optional fields.
+// narrower lists the incompatible differences of ours: objects valid under
+// published are refused, lose a value, or merge differently. An empty list means
+// compatible schemas. Fewer constraints and new optional fields are compatible.
 func narrower(path string, published, ours node) []string {
 	var found []string
 	report := func(format string, args ...any) {
@@ -73,8 +73,8 @@ func narrower(path string, published, ours node) []string {
 	return found
 }
 
-// narrowerFields compares the fields of an object. A field that only ours has
-// is new, and fine as long as it is not required.
+// narrowerFields compares the fields of an object. A field of ours alone is new,
+// and compatible if the field is optional.
 func narrowerFields(path string, published, ours node) []string {
 	var found []string
 	for _, field := range slices.Sorted(maps.Keys(published)) {

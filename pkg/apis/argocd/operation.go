@@ -6,16 +6,16 @@ const NeverBegan = "1970-01-01T00:00:00Z"
 
 // OperationState is the state of an operation. The schema requires Operation, Phase and StartedAt.
 type OperationState struct {
-	// Operation is what was asked for.
+	// Operation is the requested operation.
 	// +required
 	Operation Operation `json:"operation"`
 
-	// Phase is one of the Operation… phases.
+	// Phase is a phase of OperationPhases.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Phase string `json:"phase"`
 
-	// Message says how it went, or why it failed.
+	// Message describes the result of the operation, or the cause of the failure.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message,omitempty"`
@@ -25,18 +25,19 @@ type OperationState struct {
 	// +kubebuilder:validation:Format=date-time
 	StartedAt string `json:"startedAt"`
 
-	// FinishedAt is when it ended; empty while it runs. While it waits before it tries again, it is when the last attempt ended.
+	// FinishedAt is when the operation ended; empty while the operation runs. Between two attempts, FinishedAt is the end of the
+	// last attempt.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	FinishedAt string `json:"finishedAt,omitempty"`
 
-	// RetryCount is how often it was tried again.
+	// RetryCount is the number of retries of the operation.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=2147483647
 	RetryCount int64 `json:"retryCount,omitempty"`
 
-	// SyncResult is what the sync did; nil before it did anything.
+	// SyncResult is the result of the sync; nil before the first result.
 	// +optional
 	SyncResult *SyncResult `json:"syncResult,omitempty"`
 }
@@ -48,38 +49,39 @@ func (o *OperationState) Running() bool {
 
 // Operation is a request to sync, as far as Towline shows it.
 type Operation struct {
-	// InitiatedBy tells who asked.
+	// InitiatedBy is the user or the sync policy behind the operation.
 	// +optional
 	InitiatedBy *Initiator `json:"initiatedBy,omitempty"`
 
-	// Info are notes of whoever asked. Some find their own operation by them, as Kargo does.
+	// Info are notes of the initiator. Programs like Kargo recognize their operations by these notes.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Info []Info `json:"info,omitempty"`
 
-	// Sync is what kind of sync it is. It is always written: without it, Argo CD's UI takes the operation for none that it knows.
+	// Sync is the requested sync. Towline always writes the field, because Argo CD's UI does not recognize an operation without
+	// the field.
 	// +optional
 	Sync SyncOperation `json:"sync"`
 }
 
 // Info is a note on an operation.
 type Info struct {
-	// Name says what the note is.
+	// Name is the name of the note.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name"`
 
-	// Value is the note.
+	// Value is the text of the note.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	Value string `json:"value"`
 }
 
-// SyncOperation is the part of a sync that its readers need: notifications its revision, and Argo CD's CLI whether it is a dry
-// run, which no comparison follows.
+// SyncOperation has the fields of a sync for Argo CD's notifications and CLI. Notifications need the revision. The CLI needs
+// DryRun, because no comparison follows a dry run.
 type SyncOperation struct {
-	// Revision is the revision to sync to, and Revisions are those of several sources.
+	// Revision is the revision to sync to; empty for an Application with several sources.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Revision string `json:"revision,omitempty"`
@@ -91,15 +93,15 @@ type SyncOperation struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Revisions []string `json:"revisions,omitempty"`
 
-	// Prune is set for a sync that deletes what is not in Git any more.
+	// Prune is set for a sync with deletion of resources without a manifest in Git.
 	// +optional
 	Prune bool `json:"prune,omitempty"`
 
-	// DryRun is set for a sync that changes nothing.
+	// DryRun is set for a sync without changes on the cluster.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
 
-	// SyncOptions are options of this sync.
+	// SyncOptions are the options of the sync.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -113,7 +115,7 @@ type SyncOperation struct {
 	Resources []SyncResource `json:"resources,omitempty"`
 }
 
-// SyncResource names a resource that a sync is about.
+// SyncResource names a resource to sync.
 type SyncResource struct {
 	// Group is the API group; empty for the core group.
 	// +optional
@@ -130,7 +132,7 @@ type SyncResource struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Namespace is where the resource is; empty for one in the namespace that the Application deploys to.
+	// Namespace is the namespace of the resource; empty for a resource in the Application's destination namespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Namespace string `json:"namespace,omitempty"`
@@ -144,48 +146,48 @@ func (s SyncOperation) At(r *SyncResult) SyncOperation {
 	return s
 }
 
-// Initiator is who asked for an operation.
+// Initiator is the user or the sync policy behind an operation.
 type Initiator struct {
-	// Username is the user who asked; empty for an automated sync.
+	// Username is the name of the user; empty for an automated sync.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Username string `json:"username,omitempty"`
 
-	// Automated is set when the sync policy asked.
+	// Automated is set for an operation of the sync policy.
 	// +optional
 	Automated bool `json:"automated,omitempty"`
 }
 
 // SyncResult is the result of a sync. The schema requires Revision.
 type SyncResult struct {
-	// Revision is the revision that was synced to; empty for an Application with several sources.
+	// Revision is the synced revision; empty for an Application with several sources.
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	Revision string `json:"revision"`
 
-	// Revisions are the revisions that were synced to, for an Application with several sources.
+	// Revisions are the synced revisions of an Application with several sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Revisions []string `json:"revisions,omitempty"`
 
-	// Resources are what the sync did to each resource, hooks included.
+	// Resources are the results of the sync for each resource, hooks included.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
 	Resources []ResourceResult `json:"resources,omitempty"`
 }
 
-// ResourceResult is what a sync did to one resource. The schema requires Group, Version, Kind, Namespace and Name,
-// which may be empty.
+// ResourceResult is the result of a sync for a single resource. The schema requires Group, Version, Kind, Namespace and Name,
+// and accepts empty values.
 type ResourceResult struct {
 	// Group is the API group of the resource; empty for the core group.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group"`
 
-	// Version is the version that was applied.
+	// Version is the applied API version.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Version string `json:"version"`
@@ -195,7 +197,7 @@ type ResourceResult struct {
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 
-	// Namespace is where the resource is; empty for one that is in none.
+	// Namespace is the namespace of the resource; empty for a cluster-scoped resource.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Namespace string `json:"namespace"`
@@ -205,27 +207,27 @@ type ResourceResult struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Status is one of the Result… codes; empty for a hook.
+	// Status is a code of ResultCodes; empty for a hook.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Status string `json:"status,omitempty"`
 
-	// Message says what was done, or why it failed.
+	// Message describes the result of the sync for the resource, or the cause of the failure.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message,omitempty"`
 
-	// HookType is one of the Hook… types; empty for what is no hook.
+	// HookType is a type of HookTypes; empty for a resource without a hook.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	HookType string `json:"hookType,omitempty"`
 
-	// HookPhase is how far a hook, or the resource's health, got: one of the Operation… phases.
+	// HookPhase is the phase of a hook or of the resource's health: a phase of OperationPhases.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	HookPhase string `json:"hookPhase,omitempty"`
 
-	// SyncPhase is the phase of the sync that the resource belongs to: one of the Hook… types.
+	// SyncPhase is the resource's phase of the sync: a type of HookTypes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	SyncPhase string `json:"syncPhase,omitempty"`

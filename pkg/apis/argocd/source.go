@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Source names a place in Git, or a chart. The schema requires RepoURL.
+// Source names a folder in Git, or a chart. The schema requires RepoURL.
 type Source struct {
-	// RepoURL is the repository.
+	// RepoURL is the URL of the repository.
 	// +required
 	// +kubebuilder:validation:MaxLength=1024
 	RepoURL string `json:"repoURL"`
@@ -17,7 +17,7 @@ type Source struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// TargetRevision is the revision that was asked for: a branch, a tag, a commit, a range of versions.
+	// TargetRevision is the requested revision: a branch, a tag, a commit or a range of versions.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	TargetRevision string `json:"targetRevision,omitempty"`
@@ -27,12 +27,12 @@ type Source struct {
 	// +kubebuilder:validation:MaxLength=256
 	Chart string `json:"chart,omitempty"`
 
-	// Ref is the name by which other sources refer to this one.
+	// Ref is the name of the source in references from further sources.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Ref string `json:"ref,omitempty"`
 
-	// Digest identifies the whole source, with its rendering options. ApplicationReports have it; Applications do not.
+	// Digest identifies the whole source, rendering options included. Only ApplicationReports have the digest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Digest string `json:"digest,omitempty"`

@@ -9,56 +9,56 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Status is the part of an Application's status that Towline writes on the hub, and that an ApplicationReport
-// carries there: the limits of lengths are those of its schema. Every field can be missing: what was not observed is
-// not written. Times are RFC 3339 strings, as the API has them; a Go time would lose nothing but would have to be
-// allocated and formatted for every comparison.
+// Status has the fields of an Application's status written by Towline on the hub. ApplicationReports carry the same
+// fields to the hub, and the limits of lengths belong to the schema of ApplicationReports. Every field can be missing:
+// Towline does not write unobserved fields. Times are RFC 3339 strings, as in the API. A Go time would be as exact, but
+// every comparison would allocate and format the time.
 type Status struct {
-	// Health is the health of everything that the Application deployed, taken together.
+	// Health is the common health of all resources of the Application.
 	// +optional
 	Health Health `json:"health,omitzero"`
 
-	// Sync tells whether the cluster has what Git says, and which revision was compared.
+	// Sync is the result of the last comparison with Git, and the compared revision.
 	// +optional
 	Sync *Sync `json:"sync,omitempty"`
 
-	// OperationState is the last operation, finished or running.
+	// OperationState is the state of the last operation, finished or running.
 	// +optional
 	OperationState *OperationState `json:"operationState,omitempty"`
 
-	// ReconciledAt is when the cluster's Argo CD last compared with Git.
+	// ReconciledAt is when the cluster's Argo CD last compared the Application with Git.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	ReconciledAt string `json:"reconciledAt,omitempty"`
 
-	// Conditions are errors and warnings. The list has no merge key in Argo CD's schema: it is replaced whole.
+	// Conditions are errors and warnings. The list has no merge key in Argo CD's schema: a patch replaces the whole list.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// Resources are what the Application consists of, also what is missing or failed. Replaced whole as well.
+	// Resources are the Application's resources, missing and failed resources included. A patch replaces the whole list.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
 	Resources []ResourceStatus `json:"resources,omitempty"`
 
-	// Summary is what Argo CD found out about the resources.
+	// Summary has the addresses and the images of the resources.
 	// +optional
 	Summary *Summary `json:"summary,omitempty"`
 
-	// History are the last syncs that went well, the newest last.
+	// History are the last successful syncs, the newest last.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	History []Deployment `json:"history,omitempty"`
 
-	// SourceType is the tool that renders the one source: one of SourceTypes.
+	// SourceType is the rendering tool of a single source: Helm, Kustomize, Directory or Plugin.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	SourceType string `json:"sourceType,omitempty"`
 
-	// SourceTypes are the tools of several sources, in their order.
+	// SourceTypes are the rendering tools of several sources, in the order of the sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -134,14 +134,14 @@ func (s *Status) take(name string, raw json.RawMessage, into any) {
 	}
 }
 
-// Health is a health code with what explains it.
+// Health is a health code with an explanation.
 type Health struct {
-	// Status is one of the Health… codes.
+	// Status is a code of HealthCodes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Status string `json:"status,omitempty"`
 
-	// Message explains the code, where Argo CD gives a reason.
+	// Message explains the code, if Argo CD gives a reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message,omitempty"`
@@ -154,7 +154,7 @@ type Health struct {
 
 // Sync is the outcome of the last comparison. The schema requires Status.
 type Sync struct {
-	// Status is one of the Sync… codes.
+	// Status is a code of SyncCodes.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Status string `json:"status"`
@@ -164,7 +164,7 @@ type Sync struct {
 	// +kubebuilder:validation:MaxLength=256
 	Revision string `json:"revision,omitempty"`
 
-	// Revisions are the compared revisions of an Application with several sources, in their order.
+	// Revisions are the compared revisions of an Application with several sources, in the order of the sources.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -182,12 +182,12 @@ func (s *Sync) At() string {
 
 // Condition is an error or a warning. The schema requires Type and Message.
 type Condition struct {
-	// Type names the kind of problem; it ends in Error or Warning.
+	// Type names the kind of problem, and ends in Error or Warning.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Type string `json:"type"`
 
-	// Message is for people.
+	// Message explains the problem to people.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message"`

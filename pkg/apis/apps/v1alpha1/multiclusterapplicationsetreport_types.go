@@ -4,19 +4,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MulticlusterApplicationSetReport tells what became of an ApplicationSet on
-// the clusters that its Applications were sent to. It has the name and the
-// namespace of the ApplicationSet. Towline writes it; nothing reads
-// instructions from it.
+// MulticlusterApplicationSetReport is the state of an ApplicationSet on the
+// clusters of the ApplicationSet's Applications. The report has the name and
+// the namespace of the ApplicationSet. Towline writes the report. No program
+// reads instructions from the report.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=multiclusterapplicationsetreports,shortName=appsetreport;appsetreports,categories=argocd
-// +kubebuilder:printcolumn:name="Clusters",type=string,JSONPath=`.statuses.summary.clusters`,description="Clusters that the ApplicationSet's Applications were sent to"
-// +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.statuses.summary.synced`,description="Applications that run what is in Git"
-// +kubebuilder:printcolumn:name="Healthy",type=string,JSONPath=`.statuses.summary.healthy`,description="Applications whose resources all work"
-// +kubebuilder:printcolumn:name="Progressing",type=string,JSONPath=`.statuses.summary.inProgress`,description="Applications on their way to be healthy"
-// +kubebuilder:printcolumn:name="Not-Healthy",type=string,JSONPath=`.statuses.summary.notHealthy`,description="Applications that are not healthy, those on their way included"
-// +kubebuilder:printcolumn:name="Not-Synced",type=string,JSONPath=`.statuses.summary.notSynced`,description="Applications that do not run what is in Git"
+// +kubebuilder:printcolumn:name="Clusters",type=string,JSONPath=`.statuses.summary.clusters`,description="Clusters of the ApplicationSet's Applications"
+// +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.statuses.summary.synced`,description="Applications equal to Git"
+// +kubebuilder:printcolumn:name="Healthy",type=string,JSONPath=`.statuses.summary.healthy`,description="Applications with health Healthy"
+// +kubebuilder:printcolumn:name="Progressing",type=string,JSONPath=`.statuses.summary.inProgress`,description="Applications with health Progressing"
+// +kubebuilder:printcolumn:name="Not-Healthy",type=string,JSONPath=`.statuses.summary.notHealthy`,description="Applications that are not healthy, progressing Applications included"
+// +kubebuilder:printcolumn:name="Not-Synced",type=string,JSONPath=`.statuses.summary.notSynced`,description="Applications not known to equal Git"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Applications",type=string,priority=1,JSONPath=`.statuses.summary.applications`,description="Applications of the ApplicationSet"
 // +kubebuilder:printcolumn:name="Unreachable",type=string,priority=1,JSONPath=`.statuses.summary.unreachable`,description="Applications on clusters that are not available"
@@ -28,34 +28,34 @@ type MulticlusterApplicationSetReport struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// statuses is the report. It is a plain field and not the status
-	// subresource, as this API has always had it.
+	// statuses is the content of the report. For compatibility, the field is
+	// plain, and not the status subresource.
 	// +optional
 	Statuses ReportStatuses `json:"statuses,omitempty,omitzero"`
 
-	// status holds the standard conditions, for kubectl wait and tools that
-	// know no other place to look. It is a plain field too.
+	// status holds the standard conditions, for kubectl wait and similar tools.
+	// The field is plain, and not the status subresource.
 	// +optional
 	Status ReportStatus `json:"status,omitempty,omitzero"`
 }
 
-// ReportStatus says in the standard way where the ApplicationSet stands.
+// ReportStatus is the state of the ApplicationSet as standard conditions.
 type ReportStatus struct {
 	// conditions are Ready and Complete. Ready is True when every Application
 	// is synced and healthy on a cluster that is available. Complete is True
-	// when every Application has a row in the report. Their
-	// observedGeneration is the generation of the report itself.
+	// when every Application has a row in the report. The observedGeneration of
+	// the conditions is the generation of the report.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// ReportStatuses is the content of a report: what is deployed, where it
-// stands on every cluster, and the counts.
+// ReportStatuses is the content of a report: the deployed resources, the state
+// on every cluster, and the counts.
 type ReportStatuses struct {
-	// resources lists what the ApplicationSet's Applications deploy, first
-	// what failed or is missing on some cluster.
+	// resources lists the resources of the ApplicationSet's Applications.
+	// Resources with a failure and missing resources come first.
 	// +optional
 	Resources []ReportedResource `json:"resources,omitempty"`
 
@@ -64,77 +64,77 @@ type ReportStatuses struct {
 	Summary ReportSummary `json:"summary,omitempty,omitzero"`
 
 	// clusterConditions has a row for every Application of the
-	// ApplicationSet: first those that need attention, and among their like
-	// sorted by cluster and name. A cluster with several Applications of the
+	// ApplicationSet. Applications with problems come first. Within a group,
+	// the order is by cluster and name. A cluster with several Applications of the
 	// ApplicationSet has several rows.
 	// +optional
 	ClusterConditions []ClusterCondition `json:"clusterConditions,omitempty"`
 }
 
-// ReportSummary counts Applications. Every count is a decimal number in a
-// string, as this API has always had it.
+// ReportSummary counts Applications. For compatibility, every count is a
+// decimal number in a string.
 type ReportSummary struct {
 	// clusters is the number of different clusters in the report.
 	// +optional
 	Clusters string `json:"clusters,omitempty"`
 
-	// applications is the number of Applications in the report: the number
-	// that the counts by status are parts of. It is the same as clusters
-	// when every cluster has one Application of the ApplicationSet.
+	// applications is the number of Applications in the report, and the total
+	// of the counts by status. applications equals clusters if every cluster
+	// has a single Application of the ApplicationSet.
 	// +optional
 	Applications string `json:"applications,omitempty"`
 
-	// synced is the number of Applications that run what is in Git.
+	// synced is the number of Applications with the sync status Synced.
 	// +optional
 	Synced string `json:"synced,omitempty"`
 
-	// notSynced is the number of Applications that do not run what is in
-	// Git, or are not known to.
+	// notSynced is the number of Applications with a different sync status, or
+	// without a sync status.
 	// +optional
 	NotSynced string `json:"notSynced,omitempty"`
 
-	// healthy is the number of Applications whose health is Healthy.
+	// healthy is the number of Applications with the health Healthy.
 	// +optional
 	Healthy string `json:"healthy,omitempty"`
 
-	// notHealthy is the number of Applications with any other health, or
-	// none yet. Those counted by inProgress are counted here too.
+	// notHealthy is the number of Applications with a different health, or
+	// without a health. notHealthy includes the Applications in inProgress.
 	// +optional
 	NotHealthy string `json:"notHealthy,omitempty"`
 
-	// inProgress is the number of Applications whose health is Progressing.
+	// inProgress is the number of Applications with the health Progressing.
 	// +optional
 	InProgress string `json:"inProgress,omitempty"`
 
-	// unreachable is the number of Applications on clusters that are not
-	// available. They are counted by what was last known of them as well.
+	// unreachable is the number of Applications on unavailable clusters. The
+	// counts by status include these Applications with the last known status.
 	// +optional
 	Unreachable string `json:"unreachable,omitempty"`
 
-	// notCompared is the number of Applications that the Argo CD of their
-	// cluster has not compared with Git for long. They are counted by what
-	// was last known of them as well.
+	// notCompared is the number of Applications without a comparison with Git
+	// for long by the cluster's Argo CD. The counts by status include these
+	// Applications with the last known status.
 	// +optional
 	NotCompared string `json:"notCompared,omitempty"`
 
-	// omitted is the number of Applications that have no row, because the
-	// report would have become too large. All counts include them.
+	// omitted is the number of Applications without a row, because the report
+	// would be too large. All counts include the omitted Applications.
 	// +optional
 	Omitted string `json:"omitted,omitempty"`
 
-	// omittedResources is the number of resources that are not listed, for
-	// the same reason.
+	// omittedResources is the number of resources missing from the list, because
+	// the report would be too large.
 	// +optional
 	OmittedResources string `json:"omittedResources,omitempty"`
 }
 
-// ClusterCondition is a row of the report: one Application on one cluster.
+// ClusterCondition is a row of the report: an Application on a cluster.
 type ClusterCondition struct {
 	// cluster is the name of the ManagedCluster.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 
-	// app tells which Application the row is about, as
+	// app names the Application of the row, as
 	// <hub namespace>/<hub name>/<cluster>/<ManifestWork name>.
 	// +optional
 	App string `json:"app,omitempty"`
@@ -144,8 +144,8 @@ type ClusterCondition struct {
 	// +optional
 	HealthStatus string `json:"healthStatus,omitempty"`
 
-	// syncStatus is Synced, OutOfSync or Unknown, as the cluster's Argo CD
-	// says.
+	// syncStatus is the sync status from the cluster's Argo CD: Synced,
+	// OutOfSync or Unknown.
 	// +optional
 	SyncStatus string `json:"syncStatus,omitempty"`
 
@@ -154,122 +154,123 @@ type ClusterCondition struct {
 	// +optional
 	OperationStatePhase string `json:"operationStatePhase,omitempty"`
 
-	// operationStateStartedAt is when that operation started, in RFC 3339.
+	// operationStateStartedAt is the start time of the latest sync operation,
+	// in RFC 3339.
 	// +optional
 	OperationStateStartedAt string `json:"operationStateStartedAt,omitempty"`
 
-	// syncRevision is the revision that the cluster's Argo CD compared the
-	// cluster with.
+	// syncRevision is the last revision compared with the cluster by the
+	// cluster's Argo CD.
 	// +optional
 	SyncRevision string `json:"syncRevision,omitempty"`
 
-	// conditions are the errors and warnings of the Application, from its
-	// cluster or from the way there.
+	// conditions are the errors and warnings of the Application, from the
+	// cluster or from the delivery to the cluster.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
 
-	// resourceCounts counts the Application's resources by status. It is
-	// missing when no source of resources has told of the Application.
+	// resourceCounts counts the Application's resources by status. The field is
+	// missing if no source of resources knows the Application.
 	// +optional
 	ResourceCounts *ResourceCounts `json:"resourceCounts,omitempty"`
 
-	// observedAt is when the cluster first had the state that the row shows,
-	// if the source knows this.
+	// observedAt is when the cluster first had the state in the row, if the
+	// source knows the time.
 	// +optional
 	ObservedAt metav1.Time `json:"observedAt,omitempty,omitzero"`
 
-	// source says where the row comes from: feedback, agent or search. It is
-	// empty until the cluster has reported something.
+	// source is the origin of the row: feedback, agent or search. The field is
+	// empty until the first report of the cluster.
 	// +optional
 	Source string `json:"source,omitempty"`
 }
 
-// ResourceCounts counts the resources of one Application.
+// ResourceCounts counts the resources of an Application.
 type ResourceCounts struct {
 	// total is the number of all resources.
 	// +optional
 	Total int32 `json:"total,omitempty"`
 
-	// synced is the number of resources that equal those in Git.
+	// synced is the number of resources equal to Git.
 	// +optional
 	Synced int32 `json:"synced,omitempty"`
 
-	// outOfSync is the number of resources that differ from those in Git.
+	// outOfSync is the number of resources different from Git.
 	// +optional
 	OutOfSync int32 `json:"outOfSync,omitempty"`
 
-	// healthy is the number of resources that work.
+	// healthy is the number of resources with the health Healthy.
 	// +optional
 	Healthy int32 `json:"healthy,omitempty"`
 
-	// progressing is the number of resources on their way to be healthy.
+	// progressing is the number of resources with the health Progressing.
 	// +optional
 	Progressing int32 `json:"progressing,omitempty"`
 
-	// degraded is the number of resources that do not work.
+	// degraded is the number of resources with the health Degraded.
 	// +optional
 	Degraded int32 `json:"degraded,omitempty"`
 
-	// suspended is the number of resources that are suspended.
+	// suspended is the number of suspended resources.
 	// +optional
 	Suspended int32 `json:"suspended,omitempty"`
 
-	// missing is the number of resources that are not on the cluster.
+	// missing is the number of resources missing on the cluster.
 	// +optional
 	Missing int32 `json:"missing,omitempty"`
 
-	// unknown is the number of resources whose health cannot be told.
-	// Resources of a kind that has no health are not counted.
+	// unknown is the number of resources with an unknown health. The number
+	// does not include resources of a kind without a health check.
 	// +optional
 	Unknown int32 `json:"unknown,omitempty"`
 }
 
-// Condition is an error or a warning of one Application on one cluster.
+// Condition is an error or a warning of an Application on a cluster.
 type Condition struct {
 	// type names the kind of error or warning, for example SyncError or
 	// ClusterUnreachable.
 	// +optional
 	Type string `json:"type,omitempty"`
 
-	// message is the error or warning itself.
+	// message is the text of the error or warning.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ReportedResource is a resource that an Application deploys, and where it
-// failed.
+// ReportedResource is a resource of an Application, with the failures of the
+// resource.
 type ReportedResource struct {
 	ResourceRef `json:",inline"`
 
-	// failing is the number of Applications in which the resource failed or is
-	// missing.
+	// failing is the number of Applications with a failed or missing resource.
 	// +optional
 	Failing int32 `json:"failing,omitempty"`
 
-	// failures describes up to ten of these Applications, sorted by cluster.
-	// There are fewer if the report would be too large.
+	// failures describes up to ten of these Applications, sorted by cluster. A
+	// large report has fewer failures.
 	// +optional
 	Failures []ResourceFailure `json:"failures,omitempty"`
 }
 
-// ResourceFailure is a resource that failed or is missing on one cluster.
+// ResourceFailure is a failed or missing resource on a cluster.
 type ResourceFailure struct {
 	// cluster is the name of the ManagedCluster.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 
-	// state is Missing, when the resource should be on the cluster and is
-	// not; SyncFailed, when the last sync could not bring it to what Git says;
-	// or Degraded, when it is there and does not work.
+	// state is Missing, SyncFailed or Degraded. Missing: the resource is not on
+	// the cluster, but should be. SyncFailed: the last sync could not apply the
+	// resource from Git. Degraded: the resource is on the cluster, but does not
+	// work.
 	// +optional
 	State string `json:"state,omitempty"`
 
-	// message says why, where the cluster's Argo CD gives a reason.
+	// message explains the state, if the cluster's Argo CD gives a reason.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// ResourceRef names a resource that an Application deploys.
+// ResourceRef names a resource of an Application.
 type ResourceRef struct {
 	// apiVersion is the group and version of the resource, for example
 	// apps/v1.
@@ -284,8 +285,8 @@ type ResourceRef struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// namespace is the namespace of the resource, and empty for a
-	// cluster-scoped one.
+	// namespace is the namespace of the resource; empty for a cluster-scoped
+	// resource.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }

@@ -1,9 +1,9 @@
-// Package v1beta1 holds the GitOpsCluster: which managed clusters an Argo CD
-// on the hub is to know, chosen by a Placement.
+// Package v1beta1 holds the GitOpsCluster: the import of managed clusters,
+// selected by a Placement, into an Argo CD on the hub.
 //
-// The package has types only. It never talks to an API server, and it decides
-// nothing: people write GitOpsClusters, the gitopscluster controller reads
-// their spec and writes their status.
+// The package has types only, without connections to an API server and without
+// decisions. People write GitOpsClusters. The gitopscluster controller reads
+// the spec and writes the status.
 //
 // +kubebuilder:object:generate=true
 // +groupName=apps.open-cluster-management.io

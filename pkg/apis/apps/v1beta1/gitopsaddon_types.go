@@ -1,24 +1,23 @@
 package v1beta1
 
-// The types in this file describe an add-on that is not part of Towline. They
-// are here so that a GitOpsCluster written for it is accepted and comes back
+// The types in this file describe an add-on outside Towline. With the types, the
+// API server accepts a GitOpsCluster for the add-on and keeps all fields
 // unchanged.
 
-// GitOpsAddonSpec configures the add-on that installs Argo CD on the managed
-// clusters.
+// GitOpsAddonSpec configures the add-on for Argo CD on the managed clusters.
+// The add-on is not part of Towline.
 type GitOpsAddonSpec struct {
 	// enabled turns the add-on on.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// gitOpsOperatorImage is the image of the operator that the add-on
-	// installs.
+	// gitOpsOperatorImage is the image of the add-on's operator.
 	// +optional
 	GitOpsOperatorImage string `json:"gitOpsOperatorImage,omitempty"`
 
-	// overrideExistingConfigs lets values of this GitOpsCluster replace
-	// those that an AddOnDeploymentConfig already has.
+	// overrideExistingConfigs lets values of the GitOpsCluster replace the
+	// existing values of an AddOnDeploymentConfig.
 	// +optional
 	// +kubebuilder:default=false
 	OverrideExistingConfigs *bool `json:"overrideExistingConfigs,omitempty"`
@@ -49,7 +48,7 @@ type OLMSubscriptionSpec struct {
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// channel is the channel that the Subscription follows.
+	// channel is the channel of the Subscription.
 	// +optional
 	Channel string `json:"channel,omitempty"`
 
@@ -74,15 +73,15 @@ type ArgoCDAgentSpec struct {
 	// +kubebuilder:default=false
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// mode is the mode that the agent works in.
+	// mode is the mode of the agent.
 	// +optional
 	Mode string `json:"mode,omitempty"`
 
-	// serverAddress is the address that the agent connects to.
+	// serverAddress is the address of the agent's server.
 	// +optional
 	ServerAddress string `json:"serverAddress,omitempty"`
 
-	// serverPort is the port that the agent connects to.
+	// serverPort is the port of the agent's server.
 	// +optional
 	ServerPort string `json:"serverPort,omitempty"`
 

@@ -5,24 +5,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What GitOpsClusterStatus.Phase says.
+// The values of GitOpsClusterStatus.Phase.
 const (
-	// PhaseSuccessful means that every selected cluster was imported.
+	// PhaseSuccessful means a successful import of every selected cluster.
 	PhaseSuccessful = "successful"
-	// PhaseFailed means that at least one was not; the message says why.
+	// PhaseFailed means a failed import of at least one selected cluster. The
+	// message explains the failure.
 	PhaseFailed = "failed"
 )
 
-// GitOpsCluster makes the clusters that a Placement selects known to an Argo
-// CD on the hub: every one of them gets an Argo CD cluster Secret, which the
-// generators of ApplicationSets need.
+// GitOpsCluster imports the clusters of a Placement into an Argo CD on the hub:
+// every selected cluster gets an Argo CD cluster Secret. The generators of
+// ApplicationSets need these Secrets.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=gitopsclusters,categories=argocd
-// +kubebuilder:printcolumn:name="Placement",type=string,JSONPath=`.spec.placementRef.name`,description="The Placement that selects the clusters"
-// +kubebuilder:printcolumn:name="Argo-Namespace",type=string,JSONPath=`.spec.argoServer.argoNamespace`,description="The namespace of the Argo CD that gets the clusters"
-// +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusters`,description="How many clusters have been imported"
+// +kubebuilder:printcolumn:name="Placement",type=string,JSONPath=`.spec.placementRef.name`,description="The Placement of the clusters"
+// +kubebuilder:printcolumn:name="Argo-Namespace",type=string,JSONPath=`.spec.argoServer.argoNamespace`,description="The namespace of the Argo CD with the cluster Secrets"
+// +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusters`,description="Number of imported clusters"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.message`,priority=1
@@ -34,63 +35,65 @@ type GitOpsCluster struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which clusters, and for which Argo CD.
+	// spec selects the clusters and the Argo CD.
 	// +required
 	Spec GitOpsClusterSpec `json:"spec"`
 
-	// status says how far the import is.
+	// status is the progress of the import.
 	// +optional
 	Status GitOpsClusterStatus `json:"status,omitempty,omitzero"`
 }
 
-// GitOpsClusterSpec says which clusters to import, and into which Argo CD.
+// GitOpsClusterSpec selects the clusters to import, and the Argo CD.
 type GitOpsClusterSpec struct {
-	// argoServer says where the Argo CD is.
+	// argoServer is the location of the Argo CD.
 	// +required
 	ArgoServer ArgoServerSpec `json:"argoServer"`
 
-	// placementRef names the Placement that selects the clusters. Its kind
-	// is Placement, its apiVersion cluster.open-cluster-management.io/v1beta1,
-	// and it is in the namespace of the GitOpsCluster.
+	// placementRef names the Placement of the clusters, with the kind Placement
+	// and the apiVersion cluster.open-cluster-management.io/v1beta1. The
+	// Placement is in the namespace of the GitOpsCluster.
 	// +required
 	PlacementRef *corev1.ObjectReference `json:"placementRef"`
 
 	// managedServiceAccountRef is the name of a ManagedServiceAccount in the
-	// namespace of each cluster. Its token then goes into the cluster
-	// Secrets, for an Argo CD that pushes. The pull model needs none.
+	// namespace of each cluster. Towline writes the token of the account into
+	// the cluster Secrets, for an Argo CD with the push model. The pull model
+	// needs no token.
 	// +optional
 	ManagedServiceAccountRef string `json:"managedServiceAccountRef,omitempty"`
 
-	// createBlankClusterSecrets asks for cluster Secrets without
-	// credentials, which is all that the pull model needs.
+	// createBlankClusterSecrets asks for cluster Secrets without credentials.
+	// The pull model needs no credentials.
 	// +optional
 	CreateBlankClusterSecrets *bool `json:"createBlankClusterSecrets,omitempty"`
 
-	// createPolicyTemplate asks for a default policy template. Towline
-	// accepts the field and does not act on it.
+	// createPolicyTemplate asks for a default policy template. Towline accepts
+	// and ignores the field.
 	// +optional
 	CreatePolicyTemplate *bool `json:"createPolicyTemplate,omitempty"`
 
-	// gitopsAddon configures an add-on that is not part of Towline. Towline
-	// accepts the field and does not act on it.
+	// gitopsAddon configures an add-on outside Towline. Towline accepts and
+	// ignores the field.
 	// +optional
 	GitOpsAddon *GitOpsAddonSpec `json:"gitopsAddon,omitempty"`
 }
 
-// ArgoServerSpec says where an Argo CD is.
+// ArgoServerSpec is the location of an Argo CD.
 type ArgoServerSpec struct {
-	// cluster is reserved for the name of a managed cluster, and not used.
+	// cluster is reserved for the name of a managed cluster. Towline ignores the
+	// field.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 
-	// argoNamespace is the namespace that the Argo CD runs in.
+	// argoNamespace is the namespace of the Argo CD.
 	// +required
 	ArgoNamespace string `json:"argoNamespace"`
 }
 
-// GitOpsClusterStatus says how far the import is.
+// GitOpsClusterStatus is the progress of the import.
 type GitOpsClusterStatus struct {
-	// phase is successful or failed. The conditions say more.
+	// phase is successful or failed. The conditions have more details.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 
@@ -102,21 +105,20 @@ type GitOpsClusterStatus struct {
 	// +optional
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 
-	// clusters is how many of the selected clusters have a Secret in the
-	// Argo CD.
+	// clusters is the number of selected clusters with a Secret in the Argo CD.
 	// +optional
 	Clusters *int32 `json:"clusters,omitempty"`
 
-	// argoNamespaces are the namespaces in which this GitOpsCluster may have
-	// cluster Secrets: that of the spec, and earlier ones until theirs are
-	// gone.
+	// argoNamespaces are all namespaces with possible cluster Secrets of the
+	// GitOpsCluster: the namespace in the spec, and earlier namespaces until
+	// Towline has removed the cluster Secrets.
 	// +optional
 	// +listType=set
 	ArgoNamespaces []string `json:"argoNamespaces,omitempty"`
 
-	// conditions say where each part of the import stands:
-	// PlacementResolved, ClustersImported, ClustersRemoved and, of the first
-	// two, Ready.
+	// conditions are the progress of each part of the import:
+	// PlacementResolved, ClustersImported and ClustersRemoved. Ready combines
+	// PlacementResolved and ClustersImported.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
