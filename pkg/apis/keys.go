@@ -5,11 +5,11 @@ const Group = "apps.open-cluster-management.io"
 
 // Labels.
 const (
-	// LabelPull marks an Application for delivery by Towline. The values for true are those of Go's strconv.ParseBool.
-	// Works have the label too, always with the value "true".
+	// LabelPull marks an Application for delivery by Towline. The values for true are the true values
+	// of Go's strconv.ParseBool. Works also have the label, always with the value "true".
 	LabelPull = Group + "/pull-to-ocm-managed-cluster"
 
-	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the Applications in these
+	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the Applications in the
 	// works.
 	LabelApplicationSet = Group + "/application-set"
 
@@ -17,21 +17,21 @@ const (
 	// only 63 characters, and a hash always fits.
 	LabelApplicationSetHash = Group + "/application-set-hash"
 
-	// LabelEditSeen is on a ManifestWork after the first edit of its Application on the cluster: the number of edits in
+	// LabelEditSeen is on a ManifestWork after the first edit of the Application on the cluster: the number of edits in
 	// succession, the time of the last repair, and the mark of the last edit. A change of a label makes the work agent
 	// apply the work at once.
 	LabelEditSeen = Group + "/edit-seen"
 
-	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report. Towline shortens a value
+	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on the report. Towline shortens a value
 	// of more than 63 characters, and adds a hash.
 	LabelHostingApplicationSet = Group + "/hosting-applicationset"
 
-	// LabelLocalCluster is "true" on the ManagedCluster of the hub itself.
+	// LabelLocalCluster is "true" on the hub's own ManagedCluster.
 	LabelLocalCluster = "local-cluster"
 )
 
-// LabelManagedBy is a label of OpenShift GitOps on a Namespace: the namespace of the Argo CD that gets rights in this
-// Namespace.
+// LabelManagedBy is a label of OpenShift GitOps on a Namespace: the namespace of the Argo CD with rights in the
+// labelled Namespace.
 const LabelManagedBy = "argocd.argoproj.io/managed-by"
 
 // LabelExcludedFromBackup is a label of Velero: an object with the value "true" is in no backup.
@@ -39,7 +39,7 @@ const LabelExcludedFromBackup = "velero.io/exclude-from-backup"
 
 // Annotations of the hub Application.
 const (
-	// AnnotationCluster names the ManagedCluster that gets the Application.
+	// AnnotationCluster names the ManagedCluster of the Application.
 	AnnotationCluster = Group + "/ocm-managed-cluster"
 
 	// AnnotationAppNamespace names the Application's namespace on the managed cluster. Default: the namespace of the hub
@@ -47,35 +47,35 @@ const (
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
 	// AnnotationDestinationName is the name of the destination cluster in the Argo CD of the managed cluster. Default:
-	// the Application deploys to the managed cluster itself.
+	// the managed cluster.
 	AnnotationDestinationName = Group + "/destination-name"
 
-	// AnnotationDestinationServer is the address of the destination cluster, instead of its name.
+	// AnnotationDestinationServer is the address of the destination cluster, instead of the name.
 	AnnotationDestinationServer = Group + "/destination-server"
 
 	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets the annotation
-	// ocm-managed-cluster to the cluster that the Placement has chosen.
+	// ocm-managed-cluster to the cluster chosen by the Placement.
 	AnnotationPlacement = Group + "/placement"
 
-	// AnnotationRelease ends the management of an Application if the value is true. Everything stays on the cluster.
+	// AnnotationRelease ends the management of an Application if the value is true. All objects stay on the cluster.
 	AnnotationRelease = Group + "/release"
 
 	// AnnotationPaused stops all writes of works if the value is true on an Application, an ApplicationSet, or the
 	// namespace of a managed cluster on the hub. Towline still shows the reports of the cluster.
 	AnnotationPaused = Group + "/paused"
 
-	// AnnotationForceDelete ends the deletion of an Application without a wait for its cluster, if the value is true.
+	// AnnotationForceDelete ends the deletion of an Application without a wait for the cluster, if the value is true.
 	AnnotationForceDelete = Group + "/force-delete"
 
-	// AnnotationDeleteOnOutage concerns an Application that its ApplicationSet deletes because the Placement has dropped
+	// AnnotationDeleteOnOutage concerns an Application deleted by the ApplicationSet because the Placement has dropped
 	// an unavailable cluster. If the value is true, the cluster removes the Application. Otherwise Towline waits for the
 	// end of the outage.
 	AnnotationDeleteOnOutage = Group + "/delete-on-outage"
 
-	// AnnotationMoveOrder is the order of a move to another cluster: "new-first" or "old-first".
+	// AnnotationMoveOrder is the order of a move to a new cluster: "new-first" or "old-first".
 	AnnotationMoveOrder = Group + "/move-order"
 
-	// AnnotationAdopt decides about an Application that exists on the cluster already: "never", "matching" or "always".
+	// AnnotationAdopt decides about an existing Application on the cluster: "never", "matching" or "always".
 	AnnotationAdopt = Group + "/adopt"
 
 	// AnnotationSkipReconcile is an annotation of Argo CD: with "true", the hub's own application controller skips the
@@ -86,28 +86,28 @@ const (
 	// afterwards (2.6 and later).
 	AnnotationSetRefresh = "argocd.argoproj.io/application-set-refresh"
 
-	// AnnotationRefresh is Argo CD's request to compare an Application again: "hard", or any other value for a normal
+	// AnnotationRefresh is Argo CD's request to compare an Application again: "hard", or any further value for a normal
 	// refresh.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )
 
-// RefreshSpecChanged is the value of AnnotationRefresh by which Towline itself asks: what the Application deploys has changed on
-// the hub, and its cluster has not compared that yet. Argo CD takes it for a normal refresh.
+// RefreshSpecChanged is the value of AnnotationRefresh for a request by Towline: the deployed content of the Application has
+// changed on the hub, and the cluster has not compared the change yet. Argo CD handles the value as a normal refresh.
 const RefreshSpecChanged = "spec-changed"
 
 // ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
 const ChangedUncompared = "uncompared"
 
-// AnnotationKeepReport is true on a MulticlusterApplicationSetReport in Git, whose health an Argo CD shows. Towline
-// fills such a report also while its ApplicationSet has no Applications, and does not delete the report.
+// AnnotationKeepReport is true on a MulticlusterApplicationSetReport in Git, for an Argo CD that shows the health of the
+// report. Towline fills the report also while the ApplicationSet has no Applications, and does not delete the report.
 const AnnotationKeepReport = Group + "/keep-report"
 
 // AnnotationServer is on the namespace of a managed cluster on the hub: the address of the cluster in AppProjects and in
-// the hub's Argo CD. The cluster may change its ManagedCluster, but not this namespace.
+// the hub's Argo CD. The cluster may change the ManagedCluster, but not the namespace.
 const AnnotationServer = Group + "/server"
 
-// Annotations of the ManifestWork. A cluster's agent may rewrite all of them. They tell people and older controllers where a
-// work comes from. For Towline they are a hint, and never a proof.
+// Annotations of the ManifestWork. A cluster's agent may rewrite all annotations. The annotations tell people and older
+// controllers the origin of a work. For Towline, the annotations are a hint, and never a proof.
 const (
 	// AnnotationHubNamespace is the namespace of the hub Application.
 	AnnotationHubNamespace = Group + "/hub-application-namespace"
@@ -115,61 +115,60 @@ const (
 	// AnnotationHubName is the name of the hub Application.
 	AnnotationHubName = Group + "/hub-application-name"
 
-	// AnnotationOrphanedAt is the time when Towline found that the hub has lost the Application, for example by the
+	// AnnotationOrphanedAt is the time when Towline found the loss of the Application on the hub, for example by the
 	// restore of an old backup. Towline keeps the work until the Application exists again, or a person decides.
 	AnnotationOrphanedAt = Group + "/orphaned-at"
 
 	// AnnotationOrphaned is the decision about a work without an Application on the hub: a value of --after-restore. A
-	// person sets the annotation for one work. Towline sets "delete" for a work that waits for its cluster after a
-	// deletion that Towline saw, so that a restart does not count the work as a loss.
+	// person sets the annotation for a single work. Towline sets "delete" for a work that waits for the cluster after an
+	// observed deletion. After a restart, Towline does not count the work as a loss.
 	AnnotationOrphaned = Group + "/orphaned"
 
-	// AnnotationReturnsBy is on a work whose Application was deleted in a past outage. Until this time (RFC 3339),
-	// Towline expects the ApplicationSet to create the Application again, and does not change the work.
+	// AnnotationReturnsBy is on a work of an Application deleted in a past outage. Until the time in the value (RFC
+	// 3339), Towline expects the ApplicationSet to create the Application again, and does not change the work.
 	AnnotationReturnsBy = Group + "/returns-by"
 
-	// AnnotationHandedOver is on a work whose Application is leaving the cluster, because the hub's own Argo CD deploys the
-	// workload from now on. The workload and its dependencies stay on the cluster.
+	// AnnotationHandedOver is on a work of an Application that is leaving the cluster, because the hub's own Argo CD deploys the
+	// workload from now on. The workload and the dependencies stay on the cluster.
 	AnnotationHandedOver = Group + "/handed-over"
 
-	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, that permitted
-	// the cluster. Towline sets the annotation only with --on-revocation=delete, to notice later that this binding no
-	// longer permits the cluster.
+	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, with the permission
+	// for the cluster. Towline sets the annotation only with --on-revocation=delete, to notice the loss of the permission
+	// later.
 	AnnotationGrantedBy = Group + "/granted-by"
 
 	// AnnotationMadeAnew is the creation time of a work for an Application with an earlier report from a cluster. The
 	// cluster may still have the objects of an earlier work of the same name.
 	AnnotationMadeAnew = Group + "/made-anew"
 
-	// AnnotationBroughtProjects names the AppProjects that an older pull controller sent to the cluster with this work,
-	// as "<namespace>/<name>" with commas in between. The hub's AppProjects may replace these AppProjects on the
-	// cluster.
+	// AnnotationBroughtProjects names the AppProjects sent to the cluster with the work by an older pull controller, as
+	// "<namespace>/<name>" with commas in between. The hub's AppProjects may replace these AppProjects on the cluster.
 	AnnotationBroughtProjects = Group + "/brought-appprojects"
 
 	// AnnotationUpdateMode is how the work agent applies the work: "ForceApply", "Apply", "ReadOnly" or "CreateOnly". At
-	// its start, an older pull controller with a disabled pull model sets every work to "ReadOnly". Towline then
-	// restores this mode.
+	// the start, an older pull controller with a disabled pull model sets every work to "ReadOnly". Towline then
+	// restores the mode.
 	AnnotationUpdateMode = Group + "/update-mode"
 
-	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
+	// AnnotationApplicationSet is "<namespace>/<name>" of the Application's ApplicationSet.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )
 
-// Marks of the Application on its cluster, by which the agent there finds it. Anyone on the cluster may copy them: the hub
-// trusts its ManifestWork, not the marks.
+// Marks of the Application on the cluster. The cluster's agent finds the Application by the marks. Every user of the
+// cluster may copy the marks: the hub trusts the ManifestWork, not the marks.
 const (
 	// LabelPulled is "true" on the Application in a ManifestWork.
 	LabelPulled = Group + "/pulled"
 
-	// AnnotationWork is the name of the ManifestWork that carries the Application. A label would be too short for some
+	// AnnotationWork is the name of the Application's ManifestWork. A label would be too short for some
 	// names.
 	AnnotationWork = Group + "/manifestwork"
 
-	// AnnotationFinalizersDropped is on an Application before its removal from the cluster: the change of the work that
-	// set or removed the last finalizers. A report of the agent with this annotation is from after this change.
+	// AnnotationFinalizersDropped is on an Application before the removal from the cluster: the last change of finalizers in
+	// the work. A report of the agent with the annotation is from after the change.
 	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
 
-	// AnnotationFrozen is "true" on an Application that the hub may no longer send to its cluster. The hub has switched
+	// AnnotationFrozen is "true" on an Application that the hub may no longer send to the cluster. The hub has switched
 	// off automated sync and hydration on the cluster, and switches both on again when the Application is permitted.
 	AnnotationFrozen = Group + "/frozen"
 )
@@ -179,77 +178,77 @@ const (
 const AnnotationDigest = Group + "/report-digest"
 
 // AnnotationExecutor is on an AppProject of the hub: "<namespace>/<name>" of a ServiceAccount of the clusters. The work
-// agent needs the rights of this account to apply the project's Applications.
+// agent needs the rights of the account to apply the project's Applications.
 const AnnotationExecutor = Group + "/work-executor-service-account"
 
 // Values of AnnotationMoveOrder.
 const (
-	// MoveNewFirst lets the old cluster keep the Application until it is healthy on the new one.
+	// MoveNewFirst lets the old cluster keep the Application until the Application is healthy on the new cluster.
 	MoveNewFirst = "new-first"
 
-	// MoveOldFirst sends the Application to the new cluster when the old one has removed it.
+	// MoveOldFirst sends the Application to the new cluster when the old cluster has removed the Application.
 	MoveOldFirst = "old-first"
 )
 
 // Values of AnnotationAdopt.
 const (
-	// AdoptNever does not touch an Application that is on the cluster already.
+	// AdoptNever does not touch an existing Application on the cluster.
 	AdoptNever = "never"
 
-	// AdoptMatching takes it over if this changes no field that somebody else has set there.
+	// AdoptMatching takes over an existing Application if the take-over changes no field of a different writer.
 	AdoptMatching = "matching"
 
-	// AdoptAlways takes it over and makes it equal to the hub's.
+	// AdoptAlways takes over an existing Application, and makes the Application equal to the hub Application.
 	AdoptAlways = "always"
 )
 
-// What relays a request from the hub to the cluster.
+// Marks of requests from the hub to the cluster.
 const (
-	// OperationInfo is the name of the entry in an operation's info list that identifies it, on the hub, on its
-	// way, and in the cluster's status.operationState.
+	// OperationInfo is the name of the entry with the operation's identity in the info list of an operation: on the hub,
+	// in the ManifestWork, and in the cluster's status.operationState.
 	OperationInfo = Group + "/request"
 
-	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until the end of the
-	// request. The value has the progress, the identity, the version of the cluster's Application that the request is
+	// AnnotationRequestSent is on a ManifestWork with an operation, or with the termination of an operation, until the end
+	// of the request. The value has the progress, the identity, the version of the cluster's Application that the request is
 	// for, and digests of the operation and of the Application in the work before.
 	AnnotationRequestSent = Group + "/request-sent"
 
-	// AnnotationChangedAt is on a ManifestWork after a change of the deployed content of its Application. The value
+	// AnnotationChangedAt is on a ManifestWork after a change of the deployed content of the Application. The value
 	// begins with "uncompared" until the cluster has compared the change. For an Application of an ApplicationSet, the
 	// value also has the previously compared revision until the next sync, or the revisions of all sources with commas
 	// in between.
 	AnnotationChangedAt = Group + "/changed-at"
 
-	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: the kind, the identity, and the time of the refresh.
+	// AnnotationRefreshSent is on a ManifestWork with a refresh: the kind, the identity, and the time of the refresh.
 	AnnotationRefreshSent = Group + "/refresh-sent"
 
 	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. When Argo CD writes the
-	// result of the comparison, Argo CD removes argocd.argoproj.io/refresh and keeps this annotation. So an Application
-	// with only this annotation has been compared since the request.
+	// result of the comparison, Argo CD removes argocd.argoproj.io/refresh and keeps refresh-request. An Application
+	// with refresh-request only has therefore been compared since the request.
 	AnnotationRefreshRequest = Group + "/refresh-request"
 
-	// AnnotationPayloadDigest is on the cluster's Application while its work carries a refresh: the digest of the other
-	// fields of the payload. The work agent compares applied objects as printed text, in which a string and a number of
-	// the same characters look equal.
+	// AnnotationPayloadDigest is on the cluster's Application while the work has a refresh: the digest of the remaining
+	// fields of the payload. The work agent compares applied objects as printed text. In printed text, a string and a
+	// number of the same characters look equal.
 	AnnotationPayloadDigest = Group + "/payload-digest"
 
-	// AnnotationFields is on the cluster's Application: the number of fields that the work sets. After an edit on the
+	// AnnotationFields is on the cluster's Application: the number of fields set by the work. After an edit on the
 	// cluster, the work agent owns fewer fields.
 	AnnotationFields = Group + "/fields"
 )
 
-// Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a
-// cluster would take the marks for their own.
+// Marks of the hub's controllers on deployed objects. Towline does not send the marks: controllers of the same kind on a
+// cluster would take the objects for their own.
 const (
 	// LabelInstance is Argo CD's mark on the deployed objects of an Application, with the name of the Application, if
 	// Argo CD tracks by label. Argo CD 2 tracks by label by default.
 	LabelInstance = "app.kubernetes.io/instance"
 
-	// LabelInstanceOfArgoCD is the label that Argo CD's documentation recommends for tracking in place of
+	// LabelInstanceOfArgoCD is the tracking label recommended by Argo CD's documentation in place of
 	// app.kubernetes.io/instance.
 	LabelInstanceOfArgoCD = "argocd.argoproj.io/instance"
 
-	// LabelInstanceLegacy is the tracking label of Argo CD before 0.11, which some installations have kept.
+	// LabelInstanceLegacy is the tracking label of Argo CD before 0.11. Some installations have kept the label.
 	LabelInstanceLegacy = "applications.argoproj.io/app-name"
 
 	// AnnotationTrackingID is Argo CD's mark on deployed objects if Argo CD tracks by annotation, the default of Argo CD
@@ -262,14 +261,14 @@ const (
 	// LabelApplySet is the mark of `kubectl apply --prune --applyset`.
 	LabelApplySet = "applyset.kubernetes.io/part-of"
 
-	// AnnotationNotified lists the notifications that the hub's notifications controller has sent about an Application.
+	// AnnotationNotified lists the notifications about an Application sent by the hub's notifications controller.
 	AnnotationNotified = "notified.notifications.argoproj.io"
 
 	// AnnotationHydrate is a request to Argo CD to hydrate the Application's manifests again (2.14 and later).
 	AnnotationHydrate = "argocd.argoproj.io/hydrate"
 
-	// AnnotationSpecHash is an annotation of the work agent, on objects of a ManifestWork on a hub that another hub
-	// manages.
+	// AnnotationSpecHash is an annotation of the work agent, on objects of a ManifestWork on a hub under the
+	// management of a second hub.
 	AnnotationSpecHash = "open-cluster-management.io/config-spec-hash"
 
 	// AnnotationRefreshTimestamp identifies a request to compare again (Argo CD 3.6 and later).
@@ -279,24 +278,24 @@ const (
 	AnnotationHydrateTimestamp = "argocd.argoproj.io/hydrate-timestamp"
 )
 
-// Finalizers of Argo CD with which the deletion of an Application waits for its cluster.
+// Finalizers of Argo CD. With these finalizers, the deletion of an Application waits for the cluster.
 const (
-	// FinalizerResources asks for a cascade: what the Application deployed is deleted before the Application. A suffix of
-	// "/background" or "/foreground" chooses how the cluster's garbage collector deletes it.
+	// FinalizerResources asks for a cascade: Argo CD deletes the deployed resources before the Application. A suffix of
+	// "/background" or "/foreground" chooses the deletion mode of the cluster's garbage collector.
 	FinalizerResources = "resources-finalizer.argocd.argoproj.io"
 
-	// FinalizerPostDelete keeps an Application until its post-delete hooks have run; "/cleanup" is its second stage.
+	// FinalizerPostDelete keeps an Application until the post-delete hooks have run; "/cleanup" is the second stage.
 	FinalizerPostDelete = "post-delete-finalizer.argocd.argoproj.io"
 
 	// FinalizerPreDelete is the same for pre-delete hooks (Argo CD 3.3 and later).
 	FinalizerPreDelete = "pre-delete-finalizer.argocd.argoproj.io"
 )
 
-// InClusterServer is the address by which an Argo CD means the cluster that it runs on.
+// InClusterServer is the address of Argo CD's own cluster in Argo CD.
 const InClusterServer = "https://kubernetes.default.svc"
 
-// InClusterName is the name by which an Argo CD means the cluster that it runs on.
+// InClusterName is the name of Argo CD's own cluster in Argo CD.
 const InClusterName = "in-cluster"
 
-// DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
+// DefaultArgoCDNamespace is the default namespace of Argo CD on a hub.
 const DefaultArgoCDNamespace = "argocd"
