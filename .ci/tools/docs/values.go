@@ -40,7 +40,7 @@ func values(chart string) (string, error) {
 	if err := leaves("", "", doc.Content[0], s, &rows); err != nil {
 		return "", err
 	}
-	return "# Values of the chart\n\n[Install](../install.md) says which of them most hubs look at. Helm refuses a value that the schema does not have.\n\n" +
+	return "# Values of the chart\n\n[Install](../install.md) names the most common values. Helm refuses values outside the schema.\n\n" +
 		table([]string{"value", "type", "default", "meaning"}, rows), nil
 }
 
