@@ -19,8 +19,9 @@ import (
 // Interval is the minimum time between two reports on an Application. Changes in between are part of the next report.
 const Interval = 200 * time.Millisecond
 
-// DefaultNotComparedAfter is more than three times the longest interval between two comparisons of an Application in
-// Argo CD (2 and 3) with default settings: six minutes, from a timeout.reconciliation of three minutes.
+// DefaultNotComparedAfter is more than three times the longest interval between two comparisons of an Application. With
+// the default settings of Argo CD (2 and 3), the longest interval is six minutes, from a timeout.reconciliation of
+// three minutes.
 const DefaultNotComparedAfter = 20 * time.Minute
 
 // Reconciler maintains the report on an Application of the cluster.

@@ -9,8 +9,8 @@ import (
 
 // If the hub deletes a report after every write, the hub has no ManifestWork for the report, or is deleting the
 // ManifestWork. After the first deletion, the agent writes the report again at once. After later deletions, the agent
-// waits for firstAgain at first, then longer, and at most for lastAgain. A deletion counts as the first deletion again
-// if the report had existed for longer than long. The hub deletes a report without a ManifestWork after
+// waits for firstAgain at first, then longer, and at most for lastAgain. If the report existed for long before its
+// deletion, the deletion counts as the first deletion again. The hub deletes a report without a ManifestWork after
 // appreport.OwnerGrace.
 const (
 	firstAgain = 30 * time.Second

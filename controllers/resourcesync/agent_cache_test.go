@@ -99,7 +99,7 @@ func TestWhatIsHeldOfReports(t *testing.T) {
 	}
 }
 
-// TestHowManyReportsAreHeld: a cluster fills only its own share with reports unknown to all Applications.
+// TestHowManyReportsAreHeld: reports without an Application on the hub fill only the share of their own cluster.
 func TestHowManyReportsAreHeld(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}

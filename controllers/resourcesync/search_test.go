@@ -268,7 +268,7 @@ func TestSearchPageFails(t *testing.T) {
 		}
 		asked = append(asked, len(s.service.take())-1)
 	}
-	s.expect("told in round, of", fmt.Sprint([]int{14, pageSize}), fmt.Sprint(told)) // the stale mark, after two minutes
+	s.expect("told in round, of", fmt.Sprint([]int{14, pageSize}), fmt.Sprint(told)) // the stale mark, at the first failure after two minutes
 	if f, _ := s.Facts(t.Context(), apps[0]); f.StaleSince.Unix() != 1_700_000_000 {
 		t.Errorf("stale since %v", f.StaleSince)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/gone"
 )
 
-// TestIs: a 404 for an unserved resource says nothing about an object of the resource.
+// TestIs: a 404 for an unserved resource does not prove the absence of an object.
 func TestIs(t *testing.T) {
 	resource := schema.GroupResource{Group: "argoproj.io", Resource: "applications"}
 	unserved := apierrors.NewGenericServerResponse(404, "get", resource, "guestbook", "404 page not found", 0, true)

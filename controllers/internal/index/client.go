@@ -13,7 +13,7 @@ import (
 // Client is a manager's client that looks objects up in the shared cache's indexes without copies. A list of
 // controller-runtime copies each object found by an index. On a hub with 100,000 Applications, a coarse index finds
 // twenty-five objects for a single match. Every event of a work causes look-ups, and a start has an event for every
-// work: at a start, copying took longer than reading everything from the hub.
+// work. At a start, copying took longer than reading all objects from the hub.
 type Client struct {
 	client.Client
 	informers ctrlcache.Informers

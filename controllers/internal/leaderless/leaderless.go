@@ -1,5 +1,5 @@
-// Package leaderless has the parts that run on waiting replicas as well as on the leader, and limits their memory on a
-// waiting replica. The controllers with their own cache use the package, and propagation uses the package for its
+// Package leaderless has the parts for waiting replicas as well as for the leader, and limits the memory of the parts
+// on a waiting replica. The controllers with their own cache use the package, and propagation uses the package for its
 // queue.
 package leaderless
 
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Cache is a cache that a manager fills on every replica, so that the next leader can start at once. In
+// Cache is a cache filled by a manager on every replica. The next leader can therefore start at once. In
 // controller-runtime (v0.23), only the manager's own cache and some kinds of caches declare that they need no leader
 // election. Other caches wait for the lead, and the controllers with warm-up would wait for these caches.
 type Cache struct{ cache.Cache }

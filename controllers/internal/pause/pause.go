@@ -1,5 +1,5 @@
-// Package pause finds the annotation that stops Towline from writing works. The controllers that write works use the
-// package.
+// Package pause finds the annotation by which a user stops Towline from writing works. All controllers with writes of
+// works use the package.
 package pause
 
 import (
@@ -43,7 +43,7 @@ func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.Map
 // Sets returns the watch of Watch as data. From this call on, the Reader reads ApplicationSets.
 func (r *Reader) Sets(to handler.MapFunc) wake.Watch { return r.sets.Of(to, changed()) }
 
-// By returns the name of the object whose annotation pauses the Application, or an empty string.
+// By returns the name of the object with the annotation for the Application's pause, or an empty string.
 func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {
 	if by, err := r.OnHub(ctx, app); by != "" || err != nil {
 		return by, err
@@ -51,7 +51,7 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 	return r.ByCluster(ctx, app.Cluster())
 }
 
-// OnHub returns the name of the hub object that pauses the Application on every cluster, or an empty string.
+// OnHub returns the name of the hub object with a pause for the Application on every cluster, or an empty string.
 func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
 	return r.OnHubOf(ctx, r, app)
 }

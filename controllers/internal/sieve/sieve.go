@@ -1,5 +1,5 @@
 // Package sieve reduces objects between the API server and a cache. client-go (v0.35) transforms the objects of a watch
-// singly, but the objects of a list only after the whole list is read. At each start, all objects full of cluster
+// on arrival, but the objects of a list only after the whole list is read. At each start, all objects full of cluster
 // reports would be in memory together. Lists are used with API servers before Kubernetes 1.34 (1.32 excepted) and with
 // towline-maestro.
 package sieve

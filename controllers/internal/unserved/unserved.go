@@ -1,7 +1,7 @@
 // Package unserved makes a cache notice quickly when an API is served again. kube-apiserver forwards some APIs to a
-// different server, such as the API of works in Maestro. During an outage of the server, all requests fail with 503.
-// client-go (v0.35) then retries with a growing delay of up to a minute. Without this package, the cache would miss
-// changes for so long after the server is back.
+// different server, for example the API of works to the server of Maestro. During an outage of the server, all requests
+// fail with 503. client-go (v0.35) then retries with a growing delay of up to a minute. Without package unserved, the
+// cache would miss changes for up to a minute after the server is back.
 package unserved
 
 import (
