@@ -43,8 +43,8 @@ type Bringer struct {
 	cache client.Reader
 	hub   client.Client
 
-	// since is when the CRD was first missed. said is the last log message about this absence. next is the time of the
-	// next attempt to create the CRD.
+	// since is when the CRD was first missed. said is the last log message about the missing CRD. next is the time of
+	// the next attempt to create the CRD.
 	since, next time.Time
 	said        string
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Write sends a patch for the Application as read, and returns whether the patch was not empty. Write does not change
-// read, because read may belong to the cache. The error is a conflict in two cases: the hub has a different version and
-// the patch is bound to the version as read, or a new Application has the same name.
+// read, because read may belong to the cache. The error is a conflict in two cases. In the first case, the hub has a
+// different version, and the patch is bound to the version as read. In the second case, a new Application has the name.
 func Write(ctx context.Context, c client.Writer, read *argocd.Application, patch *argocd.Patch) (bool, error) {
 	data := patch.Data(read)
 	if data == nil {
