@@ -1,5 +1,7 @@
 // Package memo remembers what was made of texts. A decision about an Application reads the JSON of its spec, and of what its work
 // carries, several times, and the next decision mostly reads the same: to remember it makes the whole simulation a tenth faster.
+//
+// The cache in k8s.io/utils/lru is slower here: a hit locks out other readers and allocates a copy of the text as the key.
 package memo
 
 import "sync"
