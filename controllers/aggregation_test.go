@@ -332,12 +332,7 @@ func TestAggregationAfterARestart(t *testing.T) {
 		}
 	})
 	t.Run("keeps what no source has told of since", func(t *testing.T) {
-		w := expectWork(t, app)
-		blank := w.DeepCopy()
-		blank.Status = workv1.ManifestWorkStatus{}
-		if err := k8s.Status().Patch(t.Context(), blank, client.MergeFrom(w)); err != nil {
-			t.Fatal(err)
-		}
+		editStatus(t, expectWork(t, app), func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} })
 		start(t)
 		report(t, other, feedbackOf(other).String("healthStatus", "Degraded").String("syncStatus", "Synced"))
 		after := set.expect(t, healths("Degraded", "Healthy"))

@@ -143,15 +143,12 @@ func neverDependency(t *testing.T, key types.NamespacedName, after ...*argocd.Ap
 // answer sets the condition Applied of a work, as the agent would.
 func answer(t *testing.T, key types.NamespacedName, status metav1.ConditionStatus, message string) {
 	t.Helper()
-	w := dependencyWork(t, key)
-	before := w.DeepCopy()
-	c := metav1.Condition{Type: workv1.WorkApplied, Status: status, Reason: "Test", Message: message, ObservedGeneration: w.Generation}
-	meta.SetStatusCondition(&w.Status.Conditions, c)
-	c.LastTransitionTime = metav1.Now()
-	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{Conditions: []metav1.Condition{c}}}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, dependencyWork(t, key), func(w *workv1.ManifestWork) {
+		c := metav1.Condition{Type: workv1.WorkApplied, Status: status, Reason: "Test", Message: message, ObservedGeneration: w.Generation}
+		meta.SetStatusCondition(&w.Status.Conditions, c)
+		c.LastTransitionTime = metav1.Now()
+		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{Conditions: []metav1.Condition{c}}}
+	})
 }
 
 func TestProjectTravelsOnceToEachCluster(t *testing.T) {

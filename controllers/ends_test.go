@@ -37,15 +37,12 @@ func agentOf(t *testing.T, w *workv1.ManifestWork) *fixture.FeedbackBuilder {
 // agentSays writes the agent's report on the current generation of a work.
 func agentSays(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	now := get(t, w.DeepCopy())
-	before := now.DeepCopy()
-	now.Status = b.Obj()
-	for i := range now.Status.Conditions {
-		now.Status.Conditions[i].ObservedGeneration = now.Generation
-	}
-	if err := k8s.Status().Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, w.DeepCopy(), func(w *workv1.ManifestWork) {
+		w.Status = b.Obj()
+		for i := range w.Status.Conditions {
+			w.Status.Conditions[i].ObservedGeneration = w.Generation
+		}
+	})
 }
 
 // ends are the operations after which the workload stays on its cluster, although the Application has Argo CD's
@@ -123,17 +120,15 @@ func TestAbsentIsWhatWasLookedForSince(t *testing.T) {
 	w := workOf(t, app)
 	dropped(t, app)
 	expectAsking(t, w)
-	before := w.DeepCopy()
-	w.Status = agentOf(t, w).Refused("no rights", metav1.ConditionFalse).Obj()
-	for i := range w.Status.Conditions {
-		c := &w.Status.Conditions[i]
-		if c.ObservedGeneration = w.Generation; c.Type == workv1.WorkAvailable {
-			c.ObservedGeneration--
+	editStatus(t, w, func(w *workv1.ManifestWork) {
+		w.Status = agentOf(t, w).Refused("no rights", metav1.ConditionFalse).Obj()
+		for i := range w.Status.Conditions {
+			c := &w.Status.Conditions[i]
+			if c.ObservedGeneration = w.Generation; c.Type == workv1.WorkAvailable {
+				c.ObservedGeneration--
+			}
 		}
-	}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	})
 	expectNoEnd(t, w)
 	agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionFalse))
 	expectEnd(t, w)

@@ -176,15 +176,13 @@ func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilde
 
 func reportOf(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	before := w.DeepCopy()
 	played.reports.Store(client.ObjectKeyFromObject(w), b.Obj())
-	w.Status = fixture.Asked(w, b.Obj())
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, w, func(w *workv1.ManifestWork) {
+		w.Status = fixture.Asked(w, b.Obj())
+		for i := range w.Status.Conditions {
+			w.Status.Conditions[i].ObservedGeneration = w.Generation
+		}
+	})
 }
 
 // seen marks a work as seen by its agent.
@@ -204,32 +202,30 @@ func release(t *testing.T, w *workv1.ManifestWork) {
 // report contains no further values.
 func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 	t.Helper()
-	before := w.DeepCopy()
-	for _, said := range []string{workv1.WorkApplied, workv1.WorkAvailable} {
-		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-			Type: said, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
-		})
-	}
-	var held argocd.Application
-	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &held); err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case work.TellsLeft(w):
-		b := feedbackOf(&held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
-		for _, finalizer := range append(others, held.Finalizers...) {
-			_, form, _ := strings.Cut(finalizer, "/")
-			if slices.Contains(argocd.DestructiveFinalizers, finalizer) {
-				b.String(strings.TrimSuffix("finalizerLeft-"+form, "-"), finalizer)
-			}
+	editStatus(t, w, func(w *workv1.ManifestWork) {
+		for _, said := range []string{workv1.WorkApplied, workv1.WorkAvailable} {
+			meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+				Type: said, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+			})
 		}
-		w.Status.ResourceStatus = b.Obj().ResourceStatus
-	case len(w.Status.ResourceStatus.Manifests) == 0 && len(held.Finalizers) > 0:
-		w.Status.ResourceStatus = feedbackOf(&held).Only("finalizer", held.Finalizers[0]).Obj().ResourceStatus
-	}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+		var held argocd.Application
+		if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &held); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case work.TellsLeft(w):
+			b := feedbackOf(&held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
+			for _, finalizer := range slices.Concat(others, held.Finalizers) {
+				_, form, _ := strings.Cut(finalizer, "/")
+				if slices.Contains(argocd.DestructiveFinalizers, finalizer) {
+					b.String(strings.TrimSuffix("finalizerLeft-"+form, "-"), finalizer)
+				}
+			}
+			w.Status.ResourceStatus = b.Obj().ResourceStatus
+		case len(w.Status.ResourceStatus.Manifests) == 0 && len(held.Finalizers) > 0:
+			w.Status.ResourceStatus = feedbackOf(&held).Only("finalizer", held.Finalizers[0]).Obj().ResourceStatus
+		}
+	})
 }
 
 // feedbackOf returns a builder for a report on the Application.

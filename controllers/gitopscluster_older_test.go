@@ -83,12 +83,12 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	standsBack(t, leaving, apis.ReasonOlderControllerRuns)
 	untouched()
 
-	now := get(t, g.DeepCopy())
-	now.Status.Phase, now.Status.Message = v1beta1.PhaseSuccessful, "theirs"
-	for _, condition := range []string{"Ready", "ClustersRegistered", "ArgoServerVerified"} {
-		meta.SetStatusCondition(&now.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: "Success"})
-	}
-	w.Expect(k8s.Status().Update(t.Context(), now)).To(Succeed())
+	editStatus(t, g.DeepCopy(), func(g *v1beta1.GitOpsCluster) {
+		g.Status.Phase, g.Status.Message = v1beta1.PhaseSuccessful, "theirs"
+		for _, condition := range []string{"Ready", "ClustersRegistered", "ArgoServerVerified"} {
+			meta.SetStatusCondition(&g.Status.Conditions, metav1.Condition{Type: condition, Status: metav1.ConditionTrue, Reason: "Success"})
+		}
+	})
 	untouched()
 	w.Expect(get(t, g.DeepCopy()).Status.Message).To(Equal("theirs"))
 	tow.stop()
@@ -115,9 +115,9 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	start(t)
 	edit(t, c, withLabel("env", "prod"))
 	w.Eventually(func() *corev1.Secret { return get(t, theirs.DeepCopy()) }, soon, tick).Should(labelled("env", "prod"))
-	now = get(t, g.DeepCopy())
-	meta.SetStatusCondition(&now.Status.Conditions, metav1.Condition{Type: "ClustersRegistered", Status: metav1.ConditionTrue, Reason: "Success"})
-	w.Expect(k8s.Status().Update(t.Context(), now)).To(Succeed())
+	editStatus(t, g.DeepCopy(), func(g *v1beta1.GitOpsCluster) {
+		meta.SetStatusCondition(&g.Status.Conditions, metav1.Condition{Type: "ClustersRegistered", Status: metav1.ConditionTrue, Reason: "Success"})
+	})
 	standsBack(t, g, apis.ReasonOlderControllerWrote)
 	w.Eventually(func() string { return clustersShown(t, ns) }, soon, tick).Should(BeEmpty(), "what the other one has imported is shown as Towline's")
 	end(t, g)

@@ -53,12 +53,7 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 	for range n {
 		app := application(t, c).Obj()
 		create(t, app)
-		w := expectWork(t, app)
-		before := w.DeepCopy()
-		w.Status = filled(app)
-		if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
+		editStatus(t, expectWork(t, app), func(w *workv1.ManifestWork) { w.Status = filled(app) })
 		expectHealth(t, app, "Healthy")
 		if m := get(t, app).Status.Health.Message; len(m) > 2048 || !strings.HasSuffix(m, "…") {
 			t.Errorf("%d bytes of a message are shown, and nothing says that it was cut", len(m))

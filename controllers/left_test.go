@@ -30,13 +30,11 @@ func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 // answeredUnread reports that the agent has applied the work, and has not read the requested fields yet.
 func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
-	before := w.DeepCopy()
-	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+	editStatus(t, w, func(w *workv1.ManifestWork) {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+		})
 	})
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestAnOrphanThatOthersHold: an orphaned work is deleted after the foreign finalizer has gone, and not before the

@@ -69,16 +69,13 @@ func refused(t *testing.T, app *argocd.Application, why string) {
 // refusedAt reports that the agent could not apply a given generation of the work.
 func refusedAt(t *testing.T, app *argocd.Application, generation int64, why string) {
 	t.Helper()
-	w := workOf(t, app)
-	before := w.DeepCopy()
-	for _, conditions := range []*[]metav1.Condition{&w.Status.Conditions, &w.Status.ResourceStatus.Manifests[0].Conditions} {
-		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: why, ObservedGeneration: generation,
-		})
-	}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, workOf(t, app), func(w *workv1.ManifestWork) {
+		for _, conditions := range []*[]metav1.Condition{&w.Status.Conditions, &w.Status.ResourceStatus.Manifests[0].Conditions} {
+			meta.SetStatusCondition(conditions, metav1.Condition{
+				Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: why, ObservedGeneration: generation,
+			})
+		}
+	})
 }
 
 func request(t *testing.T, app *argocd.Application, operation string) {
@@ -337,12 +334,9 @@ func TestTerminationWhoseEndIsSeenFirst(t *testing.T) {
 	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 		Should(ContainSubstring(`"phase":"Terminating"`))
 	request(t, app, `{"sync":{}}`)
-	w := workOf(t, app)
-	before := w.DeepCopy()
-	w.Status.ResourceStatus = operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "2").Obj().ResourceStatus
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, workOf(t, app), func(w *workv1.ManifestWork) {
+		w.Status.ResourceStatus = operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "2").Obj().ResourceStatus
+	})
 	expectApplication(t, app)
 	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
 	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Failed" }) // as the status controller would

@@ -173,13 +173,12 @@ func TestAdoptionBlanksNothing(t *testing.T) {
 	old.Finalizers = nil
 	create(t, old)
 	// An agent's report by the five rules of an older controller. The agent marks the report as complete.
-	old.Status = feedbackOf(app).Obj()
-	values := &old.Status.ResourceStatus.Manifests[0].StatusFeedbacks
-	values.Values = feedbackOf(app).String("healthStatus", "Healthy").String("syncStatus", "Synced").Obj().
-		ResourceStatus.Manifests[0].StatusFeedbacks.Values[1:]
-	if err := k8s.Status().Update(t.Context(), old); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, old, func(old *workv1.ManifestWork) {
+		old.Status = feedbackOf(app).Obj()
+		values := &old.Status.ResourceStatus.Manifests[0].StatusFeedbacks
+		values.Values = feedbackOf(app).String("healthStatus", "Healthy").String("syncStatus", "Synced").Obj().
+			ResourceStatus.Manifests[0].StatusFeedbacks.Values[1:]
+	})
 	start(t)
 	expectHealth(t, app, "Healthy")
 	if s := get(t, app).Status; s.OperationState == nil || s.OperationState.FinishedAt == "" || len(s.Conditions) == 0 {

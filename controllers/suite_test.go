@@ -623,3 +623,17 @@ func edit[T client.Object](t *testing.T, obj T, change func(T)) {
 		return k8s.Patch(t.Context(), obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	}, soon, tick).Should(Succeed())
 }
+
+// editStatus changes the status of an object, as edit changes the rest of the object. A status names a generation, and the
+// API server refuses the status when the object has another version meanwhile: change then sees the new version.
+func editStatus[T client.Object](t *testing.T, obj T, change func(T)) {
+	t.Helper()
+	NewWithT(t).Eventually(func() error {
+		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		before := obj.DeepCopyObject().(T)
+		change(obj)
+		return k8s.Status().Patch(t.Context(), obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}, soon, tick).Should(Succeed())
+}
