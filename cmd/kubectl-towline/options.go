@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// formats are the values of --output.
+// formats are the values of --output without a template; templates has the others.
 var formats = []string{"table", "wide", "json", "yaml", "name"}
 
 // options are the flags of all commands.
@@ -36,14 +36,17 @@ func newOptions(streams genericiooptions.IOStreams) *options {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.config.AddFlags(fs)
-	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", "))
+	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", jsonpath=..., go-template=...")
 	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, even on a terminal")
 	o.towline.addFlags(fs)
 }
 
 func (o *options) validate() error {
+	if execute, err := o.userTemplate(); execute != nil || err != nil {
+		return err
+	}
 	if !slices.Contains(formats, o.output) {
-		return fmt.Errorf("--output: %q is not one of %s", o.output, strings.Join(formats, ", "))
+		return fmt.Errorf("--output: %q is not one of %s, jsonpath=..., go-template=...", o.output, strings.Join(formats, ", "))
 	}
 	return nil
 }

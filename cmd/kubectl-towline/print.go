@@ -31,8 +31,14 @@ var verdicts = map[why.State]string{
 	why.Unknown: "What may be read shows nothing wrong.",
 }
 
-// printed prints a value in a format other than a table; false for a table.
+// printed prints v in every format except tables, and returns false for a table.
 func (o *options) printed(v any, name string) (bool, error) {
+	if execute, err := o.userTemplate(); execute != nil || err != nil {
+		if err == nil {
+			err = o.printByTemplate(execute, v)
+		}
+		return true, err
+	}
 	switch o.output {
 	case "name":
 		_, err := fmt.Fprintln(o.Out, name)
