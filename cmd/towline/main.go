@@ -16,7 +16,7 @@ var version = "dev"
 
 var buildInfo = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "towline_build_info",
-	Help: "Always 1. The label version is the version of Towline that runs.",
+	Help: "Always 1. The label version is the running version of Towline.",
 }, []string{"version"})
 
 func init() {

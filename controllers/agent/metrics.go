@@ -8,12 +8,12 @@ import (
 var (
 	reportWrites = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_agent_report_writes_total",
-		Help: "ApplicationReports that the agent wrote to the hub.",
+		Help: "ApplicationReports written to the hub by the agent.",
 	})
 
 	unmanagedApplications = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_agent_unmanaged_applications",
-		Help: "Applications of the cluster whose ManifestWork the hub does not have: released, or brought back by a backup of the cluster.",
+		Help: "Applications of the cluster without a ManifestWork on the hub: released, or restored from a backup of the cluster.",
 	})
 )
 

@@ -15,17 +15,17 @@ import (
 var (
 	byHealth = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_applications_by_health",
-		Help: "Applications of an ApplicationSet by the health that their cluster reports. None means that the cluster has not reported it.",
+		Help: "Applications of an ApplicationSet by the health from the cluster. None means no reported health.",
 	}, []string{"namespace", "applicationset", "health"})
 
 	bySync = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_applications_by_sync",
-		Help: "Applications of an ApplicationSet by the sync status that their cluster reports. None means that the cluster has not reported it.",
+		Help: "Applications of an ApplicationSet by the sync status from the cluster. None means no reported sync status.",
 	}, []string{"namespace", "applicationset", "sync"})
 
 	truncatedRows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_report_truncated_rows",
-		Help: "Applications of an ApplicationSet that its report counts but does not list, because the report is full.",
+		Help: "Applications of an ApplicationSet counted but not listed in the report, because the report is full.",
 	}, []string{"namespace", "applicationset"})
 
 	reportWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -40,7 +40,7 @@ var (
 
 	reportDelay = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_report_delay_seconds",
-		Help:    "Time from the first change that a write of a report contains until the report is written.",
+		Help:    "Time from the first change in a write of a report until the end of the write.",
 		Buckets: []float64{.05, .1, .2, .3, .5, 1, 2, 5, 10, 30, 60},
 	})
 
@@ -49,7 +49,7 @@ var (
 
 	reportLag = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "towline_report_lag_seconds",
-		Help: "Age in seconds of the oldest change that is not yet in its report. 0 means that the reports contain all changes.",
+		Help: "Age in seconds of the oldest change without a written report. 0 means complete reports.",
 	}, lag)
 )
 

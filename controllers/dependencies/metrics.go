@@ -16,7 +16,7 @@ var (
 
 	troubledApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_dependencies_failing",
-		Help: "Applications with a dependency that Towline does not send, or that their cluster could not apply, by reason.",
+		Help: "Applications with a dependency not sent by Towline, or not applied by the cluster, by reason.",
 	}, []string{"reason"})
 )
 

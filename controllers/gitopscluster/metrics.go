@@ -14,12 +14,12 @@ import (
 var (
 	importedClusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_gitopscluster_clusters",
-		Help: "Clusters that a GitOpsCluster has imported into its Argo CD.",
+		Help: "Clusters that a GitOpsCluster has imported into an Argo CD.",
 	}, []string{"namespace", "gitopscluster"})
 
 	readyGitOpsClusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_gitopscluster_ready",
-		Help: "1 if every cluster that the Placement of a GitOpsCluster has chosen is imported as it should be, otherwise 0.",
+		Help: "1 if every cluster chosen by the Placement of a GitOpsCluster is imported correctly, otherwise 0.",
 	}, []string{"namespace", "gitopscluster"})
 
 	secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{

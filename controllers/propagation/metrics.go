@@ -18,29 +18,29 @@ var (
 
 	blockedApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_propagation_blocked",
-		Help: "Applications that Towline cannot send to their cluster in their current form, by reason.",
+		Help: "Applications that Towline cannot send to the cluster in the current form, by reason.",
 	}, []string{"reason"})
 
 	orphaned = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_orphaned_applications",
-		Help: "Lost Applications: they have a ManifestWork, but the hub no longer has them and Towline did not see their deletion.",
+		Help: "Lost Applications: the ManifestWork exists, the Application on the hub is gone, and Towline did not see the deletion.",
 	})
 
 	propagationTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_propagation_seconds",
-		Help:    "Time from when Towline sees a change of an Application until it has first written a ManifestWork for the change.",
+		Help:    "Time from when Towline sees a change of an Application until the first write of a ManifestWork for the change.",
 		Buckets: gauge.Seconds,
 	})
 
 	deliveryTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_delivery_seconds",
-		Help:    "Time from the write of an Application's ManifestWork until Towline sees that the cluster's work agent has applied it.",
+		Help:    "Time from the write of an Application's ManifestWork until Towline sees the work as applied by the cluster's work agent.",
 		Buckets: gauge.Seconds,
 	})
 
 	heldRevocations = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_revocations_held",
-		Help: "ManifestWorks that are no longer permitted on their cluster, but that Towline keeps because too many lost their permission at once.",
+		Help: "ManifestWorks without a permission for the cluster, kept by Towline because too many ManifestWorks lost the permission at once.",
 	})
 )
 

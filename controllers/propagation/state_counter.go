@@ -17,16 +17,16 @@ import (
 
 var (
 	applicationsDesc = prometheus.NewDesc("towline_applications",
-		"Applications for pull by namespace and state. The label reason says why an Application is blocked. It is empty for other states.",
+		"Applications for pull by namespace and state. The label reason has the cause of a blocked Application, and is empty for all further states.",
 		[]string{"namespace", "state", "reason"}, nil)
 
 	oldestDesc = prometheus.NewDesc("towline_application_oldest_seconds",
-		"Seconds that the longest-waiting Application of a namespace has been in a waiting state, by state.",
+		"Seconds in a waiting state of the longest-waiting Application of a namespace, by state.",
 		[]string{"namespace", "state"}, nil)
 
 	lastHeardDesc = prometheus.NewDesc("towline_cluster_last_heard_timestamp_seconds",
 		"Unix time at which a cluster with Applications was last known to be available. "+
-			"It is the current time while the cluster is available, and 0 if it never was.",
+			"The value is the current time while the cluster is available, and 0 for a cluster that was never available.",
 		[]string{"cluster"}, nil)
 )
 

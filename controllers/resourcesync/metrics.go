@@ -10,12 +10,12 @@ import (
 
 var rejectedValues = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "towline_feedback_rejected_total",
-	Help: "Values from clusters that Towline left out because they did not fit their field, by feedback rule.",
+	Help: "Values from clusters left out by Towline because of a wrong format for the field, by feedback rule.",
 }, []string{"rule"})
 
 var briefReports = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "towline_application_reports_brief",
-	Help: "ApplicationReports whose lists Towline does not read, because the reports of that cluster need too much memory.",
+	Help: "ApplicationReports without read lists, because the reports of the cluster need too much memory.",
 })
 
 var (
@@ -26,17 +26,17 @@ var (
 
 	searchSuccess = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_search_last_success_timestamp_seconds",
-		Help: "Unix time at which ACM Search last answered for all clusters that Towline asked about.",
+		Help: "Unix time of the last complete answer of ACM Search, for all clusters in the queries of Towline.",
 	})
 
 	searchStale = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_search_stale_clusters",
-		Help: "Clusters about which ACM Search currently does not answer.",
+		Help: "Clusters currently without an answer from ACM Search.",
 	})
 
 	searchRejected = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_search_rejected_total",
-		Help: "Items in answers of ACM Search that Towline left out, because they did not fit or were too many.",
+		Help: "Items in answers of ACM Search left out by Towline, because the items did not fit or were too many.",
 	})
 )
 

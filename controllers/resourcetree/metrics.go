@@ -13,7 +13,7 @@ var (
 
 	failures = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_argocd_cache_failures_total",
-		Help: "Requests to Argo CD's Redis that failed.",
+		Help: "Failed requests to Argo CD's Redis.",
 	})
 )
 

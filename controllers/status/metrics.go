@@ -13,12 +13,12 @@ import (
 var (
 	statusWrites = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_application_status_writes_total",
-		Help: "Patches that write what a cluster reports into the status of an Application on the hub.",
+		Help: "Patches of the status of an Application on the hub with the report of a cluster.",
 	})
 
 	statusTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_status_seconds",
-		Help:    "Time from when Towline sees a report of a cluster until it has written the status of the Application on the hub.",
+		Help:    "Time from when Towline sees a report of a cluster until the end of the status write of the Application on the hub.",
 		Buckets: gauge.Seconds,
 	})
 )
