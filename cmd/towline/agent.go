@@ -25,8 +25,8 @@ func newAgentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run the agent of a managed cluster",
-		Long: "Run the agent of a managed cluster. It reports to the hub, in ApplicationReports, the state of the Applications that " +
-			"came from the hub, with all their resources.",
+		Long: "Run the agent of a managed cluster. In ApplicationReports, the agent reports the state of the Applications from the " +
+			"hub, with all resources of the Applications.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(o.fromEnvironment(os.LookupEnv, cmd.Flags()), o.validate()); err != nil {

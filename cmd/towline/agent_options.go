@@ -38,15 +38,16 @@ func newAgentOptions() *agentOptions {
 func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 	o.common.addFlags(fs, "managed cluster")
 	fs.StringVar(&o.hubKubeconfig, "hub-kubeconfig", o.hubKubeconfig,
-		"path of the hub's kubeconfig, which the add-on manager mounts; required")
+		"path of the hub's kubeconfig, mounted by the add-on manager; required")
 	fs.StringVar(&o.clusterName, "cluster-name", o.clusterName,
-		"name of the ManagedCluster, which is also the name of its namespace on the hub; required")
+		"name of the ManagedCluster, and of the cluster's namespace on the hub; required")
 	fs.StringSliceVar(&o.namespaces, "application-namespaces", o.namespaces,
-		"namespaces of the cluster in which the agent looks for Applications; default: all")
+		"namespaces of the cluster with Applications for the agent; default: all")
 	fs.DurationVar(&o.notComparedAfter, "not-compared-after", o.notComparedAfter,
 		"after how long without a comparison with Git the agent reports an Application as no longer compared; 0: never")
 	fs.StringVar(&o.argocdTree, "argocd-tree", o.argocdTree,
-		"namespace of the cluster's Argo CD, to report from its Redis what is not in Git: ReplicaSets, Pods and so on; default: none is read")
+		"namespace of the cluster's Argo CD, to report from the Redis of Argo CD resources that are not in Git, for example ReplicaSets "+
+			"and Pods; default: no Redis")
 }
 
 // agent returns the options for the agent.

@@ -56,7 +56,7 @@ func podNamespace(file string) string {
 
 func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.clusterAuthorization, "cluster-authorization", o.clusterAuthorization,
-		"what permits a namespace to use a cluster: binding-or-placement (a ManagedClusterSetBinding or a PlacementDecision in the "+
+		"permission of a namespace to use a cluster: binding-or-placement (a ManagedClusterSetBinding or a PlacementDecision in the "+
 			"namespace), placement (a PlacementDecision in the namespace), none (every namespace may use every cluster; for a hub with one tenant)")
 	fs.StringVar(&o.argocdNamespace, "argocd-namespace", o.argocdNamespace,
 		"namespace of the hub's Argo CD and its AppProjects; default: the namespace of the pod, or "+controllers.DefaultArgoCDNamespace+" outside a pod")
@@ -64,15 +64,15 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 		"<hub>=<cluster>: Applications in the hub namespaces that match the first glob may choose the cluster namespaces that match the "+
 			"second glob; Applications in --argocd-namespace may choose any namespace")
 	fs.StringToStringVar(&o.appNamespaces, "app-namespaces", o.appNamespaces,
-		"<cluster>=<namespace>: the namespace on that cluster for Applications without an annotation that names one; "+controllers.NamespaceOfHub+
-			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace there must be a different one")
+		"<cluster>=<namespace>: the namespace on the cluster for Applications without an annotation for the namespace; "+controllers.NamespaceOfHub+
+			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace on the hub must be a different namespace")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
-		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place, "+
-			"and its cluster deploys nothing new) or delete (Towline removes the app if a rule has refused the app for a minute, and leaves the app in "+
+		"the handling of the ManifestWork of an Application that is no longer permitted on the cluster: freeze (the running app is left in place, "+
+			"and the cluster deploys no changes) or delete (Towline removes the app if a rule has refused the app for a minute, and leaves the app in "+
 			"place if an object is only missing, or if rules refuse more than ten apps within ten minutes)")
 	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
-		"<namespace>/<name> of a ServiceAccount on the clusters: the work agent applies Applications with the rights of this account only; "+
-			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides it")
+		"<namespace>/<name> of a ServiceAccount on the clusters: the work agent applies Applications with the rights of the account only; "+
+			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides the flag")
 }
 
 // validate returns all errors in the options, with the flag and the accepted values.

@@ -44,15 +44,15 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"path of the "+whose+"'s kubeconfig; default: $KUBECONFIG, the pod's own ServiceAccount, then ~/.kube/config")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress,
-		"address of /metrics; \"0\" turns it off")
+		"address of /metrics; \"0\" turns the metrics off")
 	fs.BoolVar(&o.metricsSecure, "metrics-secure", o.metricsSecure,
-		"serve metrics over HTTPS, and only to clients that the "+whose+"'s API server permits to get the path /metrics")
+		"serve metrics over HTTPS, and only to clients permitted by the "+whose+"'s API server to get the path /metrics")
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", o.metricsCertDir,
 		"folder with tls.crt and tls.key for --metrics-secure; default: a self-signed certificate")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress,
-		"address of /healthz and /readyz; \"0\" turns them off")
+		"address of /healthz and /readyz; \"0\" turns the probes off")
 	fs.StringVar(&o.pprofAddress, "pprof-bind-address", o.pprofAddress,
-		"loopback address for profiles of the process, such as 127.0.0.1:6060; everybody on the machine can read them; default: no profiles")
+		"loopback address for profiles of the process, for example 127.0.0.1:6060; every user of the machine can read the profiles; default: no profiles")
 	fs.StringVar(&o.logLevel, "log-level", o.logLevel,
 		"error, info, debug, or a number from 0 to 7: 1 means debug, and higher numbers give more detail; above 7, the log would contain Secrets")
 	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "format of the log: json or console")

@@ -28,12 +28,12 @@ func newControllerCommand() *cobra.Command {
 		Use:   "controller",
 		Short: "Run the hub's controllers",
 		Long: "Run the hub's controllers:\n\n" +
-			"- gitopscluster makes the clusters of a Placement known to Argo CD.\n" +
+			"- gitopscluster imports the clusters of a Placement into Argo CD.\n" +
 			"- decisions makes ApplicationSets follow a Placement at once.\n" +
-			"- placement sets the cluster of an Application that follows a Placement.\n" +
+			"- placement sets the cluster of an Application with a Placement.\n" +
 			"- propagation wraps Applications for pull in ManifestWorks.\n" +
-			"- dependencies sends what these Applications need on their clusters.\n" +
-			"- status writes what the clusters report into the Applications on the hub.\n" +
+			"- dependencies sends the dependencies of Applications to the clusters.\n" +
+			"- status writes the reports of the clusters into the Applications on the hub.\n" +
 			"- aggregation keeps a report for every ApplicationSet.\n" +
 			"- resourcetree shows the resources of the Applications in the hub's Argo CD.",
 		Args: cobra.NoArgs,

@@ -33,7 +33,7 @@ func newDependencyOptions() dependencyOptions {
 
 func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.clusterNamespace, "cluster-argocd-namespace", o.clusterNamespace,
-		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides it; default: --argocd-namespace")
+		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides the flag; default: --argocd-namespace")
 	fs.StringSliceVar(&o.propagated, "propagate", o.propagated,
 		"objects for the clusters beside Applications: "+propagateProjects+" (their AppProjects, except the project \"default\"), "+
 			propagateNamespaces+" (their namespaces, for clusters without these; Towline never deletes a namespace), "+propagateObjects+

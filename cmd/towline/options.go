@@ -76,23 +76,23 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"controllers to run; \"*\" runs all of them: "+strings.Join(controllers.Names, ", "))
 	fs.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many objects each controller processes at the same time")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
-		"names of the ClusterClaims that Argo CD's cluster Secrets get as labels, in addition to the labels of the ManagedCluster")
+		"names of the ClusterClaims to copy to labels of Argo CD's cluster Secrets, in addition to the labels of the ManagedCluster")
 	fs.BoolVar(&o.appInfo, "argocd-app-info", o.appInfo,
-		"serve Argo CD's metric argocd_app_info for Applications for pull, with one series per Application")
+		"serve Argo CD's metric argocd_app_info for Applications for pull, with a series for each Application")
 	fs.BoolVar(&o.takeOverGitOpsClusters, "take-over-gitopsclusters", false,
-		"take over the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations; set it when that controller has "+
-			"stopped for good; otherwise Towline leaves them unchanged")
+		"take over the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations; set the flag after the controller has "+
+			"stopped for good; otherwise Towline leaves the GitOpsClusters and cluster Secrets unchanged")
 	fs.StringVar(&o.move.Order, "move-order", o.move.Order,
-		"which cluster comes first when an Application moves: "+apis.MoveNewFirst+" (deploy to the new cluster, then remove from the old one) or "+
-			apis.MoveOldFirst+" (remove from the old cluster, then deploy to the new one)")
+		"the first cluster in a move of an Application: "+apis.MoveNewFirst+" (deploy to the new cluster, then remove from the old cluster) or "+
+			apis.MoveOldFirst+" (remove from the old cluster, then deploy to the new cluster)")
 	fs.DurationVar(&o.move.Timeout, "move-timeout", o.move.Timeout,
-		"how long the old cluster keeps an Application that the new cluster has applied but that is not healthy there")
+		"how long the old cluster keeps an Application that is applied but not healthy on the new cluster")
 	fs.StringVar(&o.adopt, "adopt", o.adopt,
-		"whether to take over an Application that its cluster already has: never, matching (only if no field that others set would change), always")
+		"whether to take over an existing Application of the cluster: never, matching (only if no field of a different writer would change), always")
 	fs.StringVar(&o.afterRestore, "after-restore", o.afterRestore,
-		"what happens to ManifestWorks whose Applications the hub has lost, for example after the restore of an old backup: hold (Towline keeps "+
-			"them), adopt (Towline releases them, and the clusters keep everything), delete (Towline removes the Applications from the clusters, and "+
-			"the workloads stay)")
+		"the handling of ManifestWorks if the hub has lost the Applications, for example after the restore of an old backup: hold "+
+			"(Towline keeps the works), adopt (Towline releases the works, and the clusters keep all objects), delete (Towline removes the "+
+			"Applications from the clusters, and the workloads stay)")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"elect a leader, so that only one of several replicas works at a time; the Lease is in the namespace of the pod, or in "+
 			"--argocd-namespace outside a pod")

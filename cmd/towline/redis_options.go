@@ -36,13 +36,13 @@ const (
 
 func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.folder, "argocd-redis", o.folder,
-		"folder with the address of the Redis of the hub's Argo CD, into which Towline writes the resources of Applications; its files, for "+
+		"folder with the address of the Redis of the hub's Argo CD, for the resources of Applications from Towline; files of the folder, for "+
 			"example the keys of a Secret: address (redis://host:port, or rediss://host:port for TLS), password, ca.crt (default: the authorities of the "+
 			"system), compression (gzip or none, the same as Argo CD's own --redis-compress; default: gzip); "+
 			"default: the Redis in Argo CD's own objects")
 	fs.BoolVar(&o.live, "argocd-live-resources", o.live,
-		"let users of argocd-server read live resources of Applications on the clusters, and change them if their rights permit it; needs Argo CD 3.5, "+
-			"cluster.inClusterEnabled: \"false\" in argocd-cm, and a cluster Secret with credentials as the destination of the Application")
+		"let users of argocd-server read live resources of Applications on the clusters, and change the resources within the rights of the user; "+
+			"needs Argo CD 3.5, cluster.inClusterEnabled: \"false\" in argocd-cm, and a cluster Secret with credentials as the destination of the Application")
 }
 
 // validate reads the folder, and returns an error with the flag and the file.

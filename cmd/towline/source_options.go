@@ -39,8 +39,8 @@ func (o *sourceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.sources, "resource-source", o.sources,
 		"sources of the Applications' resources, in addition to the feedback of the ManifestWorks: "+strings.Join(controllers.Sources, ", "))
 	fs.StringVar(&o.searchFolder, "search", o.searchFolder,
-		"with --resource-source=search: folder with the address of ACM Search; its files, for example the keys of a Secret, each optional: "+
-			"url (https://…/searchapi/graphql; default: the hub's own Search, in the namespace of its MultiClusterHub), token "+
+		"with --resource-source=search: folder with the address of ACM Search; files of the folder, for example the keys of a Secret, each optional: "+
+			"url (https://…/searchapi/graphql; default: the hub's own Search, in the namespace of the MultiClusterHub), token "+
 			"(default: the token of the pod's ServiceAccount), ca.crt (default: OpenShift's authority for Services in the pod, otherwise the "+
 			"authorities of the system)")
 }
