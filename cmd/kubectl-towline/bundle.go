@@ -32,7 +32,7 @@ type bundleOptions struct {
 func newBundleCommand(o *options) *cobra.Command {
 	b := &bundleOptions{options: o, limit: 1000, logLines: 5000}
 	cmd := &cobra.Command{
-		Use: "bundle", Short: "Collect what a bug report needs in a tar.gz file, without secrets", Args: cobra.NoArgs,
+		Use: "bundle", Short: "Collect the data for a bug report in a tar.gz file, without secrets", Args: cobra.NoArgs,
 		Example: "  kubectl towline bundle\n  kubectl towline bundle -f issue.tar.gz --limit 100",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
 	}

@@ -38,10 +38,10 @@ func newClustersCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "clusters [CLUSTER]",
 		Aliases: []string{"cluster"},
-		Short:   "Show managed clusters, and how many of their Applications have a problem",
-		Long: "Show managed clusters: how many Applications each one has and how many of these are blocked or waiting, when the hub last heard " +
-			"from the cluster, and the versions of Kubernetes and of Towline's agent. If you name a cluster, the command also shows its " +
-			"Applications and the rights that are missing there.\n\n" +
+		Short:   "Show managed clusters, and how many Applications have a problem",
+		Long: "Show managed clusters: how many Applications each cluster has, how many Applications are blocked or waiting, when the hub last heard " +
+			"from the cluster, and the versions of Kubernetes and of Towline's agent. If you name a cluster, the command also shows the " +
+			"Applications and the missing rights on the cluster.\n\n" +
 			"If you may not list the Applications of all namespaces, use --one-namespace.",
 		Example: "  kubectl towline clusters --problems\n\n" +
 			"  kubectl towline clusters cluster7",

@@ -26,8 +26,8 @@ func newDashboardCommand(o *options) *cobra.Command {
 		Use:   "dashboard",
 		Short: "Serve the status page on this machine",
 		Long: "Serve the status page on this machine until you interrupt the command. The page reads the hub with your kubeconfig.\n\n" +
-			"The printed address works once: the browser then gets a cookie. So nobody else on the machine can open the page. The page only shows, " +
-			"it changes nothing.",
+			"The printed address works once: the browser then gets a cookie. Therefore no further user of the machine can open the page. The page " +
+			"has no actions.",
 		Example: "  kubectl towline dashboard\n\n  # If you may not list the Applications of all namespaces, name one\n" +
 			"  kubectl towline dashboard -n team-a",
 		Args: cobra.NoArgs,

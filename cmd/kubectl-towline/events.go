@@ -34,8 +34,8 @@ func newEventsCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [APPLICATION | APPLICATIONSET]",
 		Short: "Show the events of Towline",
-		Long: "Show the events that Towline has recorded on Applications and on the objects that belong to them. The latest event comes last. For an " +
-			"ApplicationSet, the command shows the events of its Applications and of its report. By default, the hub keeps events for an hour.",
+		Long: "Show the events that Towline has recorded on Applications and on the objects of the Applications. The latest event comes last. For an " +
+			"ApplicationSet, the command shows the events of the Applications and of the report. By default, the hub keeps events for an hour.",
 		Example: "  kubectl towline events -A\n\n" +
 			"  kubectl towline events -n argocd guestbook-app-set -w",
 		Args:              cobra.MaximumNArgs(1),

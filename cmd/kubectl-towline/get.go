@@ -59,7 +59,7 @@ func newGetCommand(o *options) *cobra.Command {
 	apps := &cobra.Command{
 		Use:     "apps [APPLICATION...]",
 		Aliases: []string{"app", "applications", "application"},
-		Short:   "List Applications for pull with their state on their clusters",
+		Short:   "List Applications for pull with the state on the clusters",
 		Example: "  # What is blocked or waiting, in all namespaces?\n" +
 			"  kubectl towline get apps -A --problems\n\n" +
 			"  # What is on cluster7?\n" +
@@ -71,7 +71,7 @@ func newGetCommand(o *options) *cobra.Command {
 	apps.Flags().StringVarP(&g.selector, "selector", "l", "", "only Applications with these labels")
 	apps.Flags().StringVar(&g.cluster, "cluster", "", "only Applications of this cluster")
 	o.completeFlag(apps, "cluster", clusterKind)
-	cmd := &cobra.Command{Use: "get", Short: "List objects with what their clusters report"}
+	cmd := &cobra.Command{Use: "get", Short: "List objects with the reports of the clusters"}
 	cmd.AddCommand(apps)
 	return cmd
 }

@@ -78,13 +78,13 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	o := newOptions(streams)
 	cmd := &cobra.Command{
 		Use:           "kubectl-towline",
-		Short:         "See where Applications for pull are, and why",
+		Short:         "See the state of Applications for pull, and the reasons",
 		Version:       version,
 		SilenceErrors: true, // main prints the errors
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl towline"},
-		Long: "See how far Applications for pull have come on the way from their ApplicationSet to their cluster, and why.\n\n" +
-			"Exit codes: 0 good, 1 error, 2 blocked, 3 waiting, 4 your rights are not enough to find out.",
+		Long: "See the progress of Applications for pull from the ApplicationSet to the cluster, and the reasons.\n\n" +
+			"Exit codes: 0 good, 1 error, 2 blocked, 3 waiting, 4 your rights are not enough for an answer.",
 	}
 	o.addFlags(cmd.PersistentFlags())
 	cmd.SetOut(streams.Out)

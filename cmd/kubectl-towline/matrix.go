@@ -25,8 +25,8 @@ func newMatrixCommand(o *options) *cobra.Command {
 		Use:   "matrix",
 		Short: "Show the state of each ApplicationSet on each cluster",
 		Long: "Show the state of each ApplicationSet on each cluster. A line is a cluster, a column is an ApplicationSet.\n\n" +
-			"If there are several Applications in a cell, it shows how many of them are well. The command reads the reports of the " +
-			"ApplicationSets, and it reads Applications only if a report is not complete.",
+			"A cell of several Applications shows the number of Applications without a problem. The command reads the reports of the " +
+			"ApplicationSets, and reads Applications only if a report is not complete.",
 		Example: "  kubectl towline matrix -A --problems\n\n" +
 			"  # By region\n" +
 			"  kubectl towline matrix -A --group-by region",

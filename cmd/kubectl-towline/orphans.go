@@ -34,18 +34,18 @@ func newOrphansCommand(o *options) *cobra.Command {
 	list := &orphansOptions{verbOptions: verbOptions{options: o}}
 	cmd := &cobra.Command{
 		Use:   "orphans",
-		Short: "List lost Applications: the hub no longer has them, but their clusters do",
-		Long: "List lost Applications, and decide what happens to them. The hub no longer has a lost Application, for example after a restore, " +
-			"but its cluster does.\n\n" +
-			"Towline keeps the ManifestWorks of lost Applications until the Applications are on the hub again, or until somebody decides.",
+		Short: "List lost Applications: gone from the hub, but still on the clusters",
+		Long: "List lost Applications, and decide about lost Applications. A lost Application is gone from the hub, for example after a restore, " +
+			"but still on the cluster.\n\n" +
+			"Towline keeps the ManifestWorks of lost Applications until the Applications are on the hub again, or until a user decides.",
 		Example: "  kubectl towline orphans\n  kubectl towline orphans adopt --cluster cluster1\n  kubectl towline orphans delete cluster1/guestbook-1a2b3",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return list.list(cmd.Context()) },
 	}
 	list.addOrphans(cmd.Flags())
 	for verb, short := range map[steer.Verb]string{
-		steer.Adopt:  "Release lost Applications: their clusters keep them and what they deployed",
-		steer.Delete: "Remove lost Applications from their clusters; what they deployed stays there",
+		steer.Adopt:  "Release lost Applications: the clusters keep the Applications and the deployed resources",
+		steer.Delete: "Remove lost Applications from the clusters; the deployed resources stay on the clusters",
 	} {
 		v := &orphansOptions{verbOptions: verbOptions{options: o, request: steer.Request{Verb: verb}}}
 		sub := &cobra.Command{
@@ -61,8 +61,8 @@ func newOrphansCommand(o *options) *cobra.Command {
 }
 
 func (o *orphansOptions) addOrphans(fs *pflag.FlagSet) {
-	fs.StringVar(&o.cluster, "cluster", "", "only lost Applications of this ManagedCluster")
-	fs.StringVarP(&o.selector, "selector", "l", "", "only lost Applications whose ManifestWorks have these labels")
+	fs.StringVar(&o.cluster, "cluster", "", "only lost Applications of the ManagedCluster")
+	fs.StringVarP(&o.selector, "selector", "l", "", "only lost Applications with these labels on the ManifestWorks")
 }
 
 // count returns a number with a noun.

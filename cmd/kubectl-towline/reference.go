@@ -30,7 +30,7 @@ func init() {
 func writeReference(folder string) error {
 	cmd := newCommand(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
 	cmd.DisableAutoGenTag = true
-	cmd.Long += "\n\nFlags of kubectl for its connection, such as --as and --server, are there too: kubectl options lists them."
+	cmd.Long += "\n\nThe connection flags of kubectl, for example --as and --server, also work: kubectl options lists the flags."
 	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(told, f.Name) })
 	if err := os.RemoveAll(folder); err != nil {
 		return err

@@ -32,12 +32,12 @@ func newStatusCommand(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "status APPLICATIONSET",
-		Short: "Show the state of an ApplicationSet on its clusters",
-		Long: "Show the state of an ApplicationSet on its clusters: its Applications (those that need attention come first), the steps of a " +
+		Short: "Show the state of an ApplicationSet on the clusters",
+		Long: "Show the state of an ApplicationSet on the clusters: the Applications (Applications with problems come first), the steps of a " +
 			"rollout, and a summary.\n\n" +
-			"The command reads the report of the ApplicationSet. If there is no report, it reads the Applications. With -w, it follows the " +
+			"The command reads the report of the ApplicationSet. Without a report, the command reads the Applications. With -w, the command follows the " +
 			"ApplicationSet until all Applications are synced and healthy and a rollout in steps is done. Exit codes: 0 all Applications are synced " +
-			"and healthy, 2 somebody has to act, 3 something is in progress.",
+			"and healthy, 2 a user has to act, 3 a change is in progress.",
 		Example: "  kubectl towline status -n argocd guestbook-app-set\n\n" +
 			"  # In a pipeline: wait until every cluster has the commit. Without --revision, the command may end before the rollout begins\n" +
 			"  kubectl towline status -n argocd guestbook-app-set -w --timeout 10m --revision \"$(git rev-parse HEAD)\"",

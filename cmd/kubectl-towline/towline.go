@@ -31,7 +31,7 @@ type towline struct {
 
 // addFlags adds the flags shared with `towline controller`.
 func (t *towline) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: the one that Towline's Deployment names")
+	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: --argocd-namespace of Towline's Deployment")
 }
 
 // read reads the flags of the hub's Towline from its Deployment, if the Deployment exists and the user may read it.

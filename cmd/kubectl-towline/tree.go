@@ -32,9 +32,10 @@ func newTreeCommand(o *options) *cobra.Command {
 	t := &treeOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "tree (APPLICATION | APPLICATIONSET)",
-		Short: "Show what an Application or ApplicationSet deploys to its clusters",
-		Long: "Show what an Application or ApplicationSet deploys to its clusters: its Applications, their ManifestWorks, the clusters' " +
-			"Applications, and their resources with their health.\n\nIf both have the same name, appset/NAME means the ApplicationSet.",
+		Short: "Show the resources of an Application or ApplicationSet on the clusters",
+		Long: "Show the resources of an Application or ApplicationSet on the clusters: the Applications, the ManifestWorks, " +
+			"the clusters' Applications, and the resources with the health.\n\n" +
+			"If an Application and an ApplicationSet have the same name, appset/NAME means the ApplicationSet.",
 		Example: "  kubectl towline tree -n argocd guestbook-app-set --problems\n\n" +
 			"  kubectl towline tree -n argocd cluster1-guestbook-app --compact",
 		Args:              oneName("an Application or an ApplicationSet"),

@@ -37,7 +37,7 @@ var verbHelps = []verbHelp{
 	{verb: steer.Sync, use: "sync APPLICATION...", short: "Ask the cluster's Argo CD to sync Applications",
 		example: "kubectl towline sync -n argocd guestbook --prune --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.StringVar(&o.request.Revision, "revision", "", "sync to this revision instead of the one in the source")
+			fs.StringVar(&o.request.Revision, "revision", "", "sync to this revision instead of the revision in the source")
 			fs.BoolVar(&o.request.Prune, "prune", false, "delete resources that are no longer in Git")
 			fs.BoolVar(&o.request.Preview, "preview", false, "only preview the sync and change nothing on the cluster (Argo CD's own dry run)")
 			fs.BoolVar(&o.request.Apply, "apply-only", false, "run no hooks (Argo CD's strategy apply)")
@@ -47,34 +47,38 @@ var verbHelps = []verbHelp{
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
 			fs.BoolVar(&o.request.Hard, "hard", false, "also render the manifests again, without the cache")
 		}},
-	{verb: steer.Stop, use: "stop APPLICATION...", short: "Terminate the running operation of Applications, or withdraw the waiting one",
+	{verb: steer.Stop, use: "stop APPLICATION...", short: "Terminate the running operation of Applications, or withdraw the waiting operation",
 		example: "kubectl towline stop -n argocd guestbook --wait"},
 	{verb: steer.Pause, use: "pause (APPLICATION... | --applicationset NAME | --cluster NAME)",
-		short:   "Pause Applications: Towline sends no changes to their clusters",
+		short:   "Pause Applications: Towline sends no changes to the clusters",
 		example: "kubectl towline pause --cluster cluster7", flags: (*verbOptions).addPaused},
 	{verb: steer.Resume, use: "resume (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Resume paused Applications",
 		example: "kubectl towline resume --cluster cluster7", flags: (*verbOptions).addPaused},
-	{verb: steer.Release, use: "release APPLICATION...", short: "Release Applications: they stay on their clusters, and Towline no longer manages them",
+	{verb: steer.Release, use: "release APPLICATION...",
+		short:   "Release Applications: the Applications stay on the clusters without the management of Towline",
 		example: "kubectl towline release -n argocd guestbook --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
 			fs.BoolVar(&o.request.Undo, "undo", false, "undo the release: Towline manages the Applications again")
 		}},
-	{verb: steer.Adopt, use: "adopt APPLICATION...", short: "Take over Applications that already exist on their clusters",
+	{verb: steer.Adopt, use: "adopt APPLICATION...", short: "Take over existing Applications on the clusters",
 		example: "kubectl towline adopt -n argocd guestbook --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.StringVar(&o.request.Policy, "policy", "always", "when to take over: always, matching (only if no field that others set would change) or never")
+			fs.StringVar(&o.request.Policy, "policy", "always",
+				"when to take over: always, matching (only if no field of a different writer would change) or never")
 		}},
-	{verb: steer.Move, use: "move APPLICATION... --to CLUSTER", short: "Move Applications to another cluster",
+	{verb: steer.Move, use: "move APPLICATION... --to CLUSTER", short: "Move Applications to a new cluster",
 		example: "kubectl towline move -n argocd guestbook --to cluster2 --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
 			fs.StringVar(&o.request.To, "to", "", "the ManagedCluster to move to")
 			o.addYes(fs)
 		}},
-	{verb: steer.Delete, use: "delete APPLICATION...", short: "Delete Applications on the hub and on their clusters",
+	{verb: steer.Delete, use: "delete APPLICATION...", short: "Delete Applications on the hub and on the clusters",
 		example: "kubectl towline delete -n argocd guestbook --cascade=false",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.BoolVar(&o.cascade, "cascade", false, "true: also delete what the Applications deployed; false: keep it; default: their finalizers decide")
-			fs.BoolVar(&o.request.Force, "force", false, "do not wait for the clusters; Applications and what they deployed may remain there")
+			fs.BoolVar(&o.cascade, "cascade", false,
+				"true: also delete the deployed resources; false: keep the resources; default: the finalizers of the Application decide")
+			fs.BoolVar(&o.request.Force, "force", false,
+				"do not wait for the clusters; Applications and the deployed resources may remain on the clusters")
 			o.addYes(fs)
 		}},
 }

@@ -34,7 +34,7 @@ func newWhyCommand(o *options) *cobra.Command {
 	w := &whyOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "why (APPLICATION | APPLICATIONSET --cluster CLUSTER)",
-		Short: "Show how far delivery of an Application has come, what stops it, and who can fix it",
+		Short: "Show the progress of an Application's delivery, the cause of a stop, and who can fix the cause",
 		Example: "  # Why is the Application not on its cluster?\n" +
 			"  kubectl towline why -n argocd cluster1-guestbook-app\n\n" +
 			"  # Why has the ApplicationSet no Application on cluster7?\n" +
