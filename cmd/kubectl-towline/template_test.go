@@ -26,7 +26,7 @@ func TestPrintByTemplate(t *testing.T) {
 		"no template":                  {`jsonpath`, "", "--output: jsonpath needs a template: --output jsonpath='...'"},
 		"a JSONPath with a fault":      {`jsonpath={.a`, "", "--output: jsonpath: unclosed action"},
 		"a Go template with a fault":   {`go-template={{.a`, "", "--output: go-template: template: output:1: unclosed action"},
-		"a template that fails":        {`go-template={{.a.b}}`, "", "--output: template: output:1:2: executing"},
+		"a template that fails":        {`go-template={{.a.b}}`, "", "--output: template: output:1:4: executing"},
 		"no format":                    {`custom-columns=A:.a`, "", `--output: "custom-columns=A:.a" is not one of table, wide, json, yaml, name, jsonpath=..., go-template=...`},
 	} {
 		t.Run(title, func(t *testing.T) {
