@@ -1,5 +1,5 @@
-// Command towline-maestro serves the ManifestWorks that Maestro keeps as the Kubernetes API of ManifestWorks, so that Towline, kubectl and
-// everybody else on a hub reads, writes and watches them as if they were in the hub's etcd.
+// Command towline-maestro serves the Kubernetes API of ManifestWorks for works stored in Maestro. Towline, kubectl and
+// all other clients on a hub read, write and watch the ManifestWorks as if the hub's etcd held them.
 package main
 
 import (
@@ -45,7 +45,7 @@ func newCommand() *cobra.Command {
 		Short:         "The Kubernetes API of ManifestWorks for works that Maestro keeps",
 		Version:       version,
 		Args:          cobra.NoArgs,
-		SilenceErrors: true, // main prints them
+		SilenceErrors: true, // main prints the errors
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(at.Validate(), serving.Validate()); err != nil {
@@ -65,7 +65,7 @@ func newCommand() *cobra.Command {
 	return cmd
 }
 
-// addMaestroFlags registers the flags that say where Maestro is.
+// addMaestroFlags registers the flags for the connection to Maestro: addresses, source name, certificates and token.
 func addMaestroFlags(fs *pflag.FlagSet, at *maestro.Options) {
 	fs.StringVar(&at.URL, "maestro-url", "", "URL of Maestro's REST server")
 	fs.StringVar(&at.GRPC, "maestro-grpc", "", "host and port of Maestro's gRPC server")
@@ -78,7 +78,8 @@ func addMaestroFlags(fs *pflag.FlagSet, at *maestro.Options) {
 	fs.BoolVar(&at.Plaintext, "maestro-plaintext", false, "speak to Maestro without TLS: on one machine, for tests")
 }
 
-// run serves until the context ends, or another process leads. Only the one that leads follows Maestro, and is ready.
+// run serves until the context ends, or until another process leads. Only the leading process follows Maestro and is
+// ready.
 func run(ctx context.Context, at maestro.Options, serving *server.Options, log logr.Logger) error {
 	client, err := maestro.New(at)
 	if err != nil {
@@ -107,7 +108,7 @@ func run(ctx context.Context, at maestro.Options, serving *server.Options, log l
 	return whileLeading(ctx, api.PrepareRun().RunWithContext, election.Run)
 }
 
-// always is for what has no error to end with.
+// always adapts a run function without a result: the returned function always returns nil.
 func always(run func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		run(ctx)
@@ -115,12 +116,12 @@ func always(run func(context.Context)) func(context.Context) error {
 	}
 }
 
-// letGo is how long a process that is to end keeps its Lease at most: a write that is under way has its time, and the kubelet kills the
-// process after 45 seconds.
+// letGo is the longest time for which a stopping process keeps its Lease. Writes in progress can finish in this time.
+// The kubelet kills the process after 45 seconds.
 const letGo = 40 * time.Second
 
-// whileLeading runs a server for as long as this process leads. Where it is to end, the server ends first, with its watches and the writes
-// that are under way, and then the Lease is given up.
+// whileLeading runs a server while this process leads. When ctx ends, the server ends first, with all watches and the
+// writes in progress. Then the process releases the Lease, after letGo at the latest.
 func whileLeading(ctx context.Context, serve, lead func(context.Context) error) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestTheDeploymentsArguments are flags of the program, and enough to start it.
+// TestTheDeploymentsArguments checks that the program accepts the arguments in the Deployment's manifest as flags.
 func TestTheDeploymentsArguments(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/maestro/deployment.yaml")
 	if err != nil {
@@ -30,7 +30,7 @@ func TestTheDeploymentsArguments(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsSaid, each with its flag.
+// TestWhatIsMissingIsSaid checks that the error for a missing or wrong option names the flag.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--maestro-url":       {"--maestro-grpc=a:1"},
@@ -47,7 +47,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhileLeading: the server ends before the Lease is given up, and with the Lease where that is lost.
+// TestWhileLeading checks that the server ends before the process releases the Lease. If the process loses the Lease,
+// the server ends too.
 func TestWhileLeading(t *testing.T) {
 	lost := errors.New("lost")
 	for title, tc := range map[string]struct {

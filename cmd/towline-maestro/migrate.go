@@ -24,13 +24,14 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// fillTimeout is how long it may take to read all works from Maestro.
+// fillTimeout is the time limit for reading all works from Maestro.
 const fillTimeout = 5 * time.Minute
 
-// leaseTimeout is how long another process may keep the Lease. One that ended without giving it back keeps it for 15 seconds.
+// leaseTimeout is how long the command waits for another process to release the Lease. A process that ended without
+// releasing the Lease keeps the Lease for 15 seconds.
 const leaseTimeout = 30 * time.Second
 
-// migration has the flags of the commands that move works.
+// migration has the flags of the commands copy, clean and settle.
 type migration struct {
 	at         maestro.Options
 	works      migrate.Options
@@ -38,7 +39,7 @@ type migration struct {
 	kubeconfig string
 	namespace  string
 
-	// writes says that Maestro is written.
+	// writes is true if the command writes into Maestro.
 	writes bool
 }
 
@@ -128,7 +129,7 @@ func (m *migration) config() (*rest.Config, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 }
 
-// run has the works of Maestro read, and does something with them and those of the hub.
+// run reads the works from Maestro, and calls do with the works of the hub and of Maestro.
 func (m *migration) run(cmd *cobra.Command, do func(context.Context, *migrate.Hub, migrate.Maestro, migrate.Options) error) error {
 	if err := m.at.Validate(); err != nil {
 		return err
@@ -169,7 +170,8 @@ func (m *migration) run(cmd *cobra.Command, do func(context.Context, *migrate.Hu
 	return do(ctx, hub, works, m.works)
 }
 
-// follower has the works of Maestro read: at once by whoever writes nothing, and otherwise when no other process may write.
+// follower returns the function for reading the works from Maestro. A command without writes reads at once. A command
+// with writes starts to read when this process holds the Lease, so no other process may write.
 func (m *migration) follower(ctx context.Context, config *rest.Config, works *mirror.Mirror) (func(context.Context) error, error) {
 	if !m.writes {
 		works.MayWrite = func() error { return errors.New("this command writes nothing into Maestro") }
@@ -192,7 +194,8 @@ func (m *migration) follower(ctx context.Context, config *rest.Config, works *mi
 	return election.Run, nil
 }
 
-// filled waits until all works have been read from Maestro, and says why they cannot be.
+// filled waits until all works have been read from Maestro. The error tells why Maestro cannot be read, why the Lease
+// cannot be had, or which time limit has passed.
 func (m *migration) filled(ctx context.Context, client *maestro.Client, works *mirror.Mirror) error {
 	if _, err := client.Get(ctx, uuid.Nil.String()); err != nil && !errors.Is(err, maestro.ErrNotFound) {
 		return fmt.Errorf("the works cannot be read from Maestro: %w", err)
