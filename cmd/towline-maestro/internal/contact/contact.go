@@ -21,27 +21,28 @@ const (
 	subscribe = "subscribe"
 )
 
-// Contact is a Maestro of which the last answers are known.
+// Contact wraps a Maestro, and records the results of the last requests.
 type Contact struct {
 	mirror.Maestro
 
 	mu      sync.Mutex
-	heard   bool  // whether a subscription has ever been answered
-	refused error // what became of the last subscription, if none has ever been answered
+	heard   bool  // true after Maestro has answered a subscription
+	refused error // error of the last subscription, while heard is false
 	last    error
 }
 
-// With is the contact with a Maestro.
+// With returns a Contact for m.
 func With(m mirror.Maestro) *Contact { return &Contact{Maestro: m} }
 
-// LastError is what Maestro said last where a request failed; nil if none has.
+// LastError returns the error of the last failed request, or nil if no request has failed.
 func (c *Contact) LastError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// Refused is why Maestro has told this process of no status yet: nil if it has once, or if it may be about to.
+// Refused returns the error of the last subscription if Maestro has never answered a subscription. Refused returns nil
+// after the first answer, and before the first subscription has failed.
 func (c *Contact) Refused() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +81,7 @@ func (c *Contact) List(ctx context.Context, since time.Time, each func(*bundle.B
 	return err
 }
 
-// Subscribe implements mirror.Maestro. It is answered when Maestro says the first word.
+// Subscribe implements mirror.Maestro. The first event from Maestro counts as the answer.
 func (c *Contact) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
 	told := false
 	err := c.Maestro.Subscribe(ctx, func(event *cloudevents.Event) {
@@ -94,15 +95,15 @@ func (c *Contact) Subscribe(ctx context.Context, handle func(*cloudevents.Event)
 	return err
 }
 
-// AddCluster implements mirror.Maestro. It is a part of the first write for a cluster.
+// AddCluster implements mirror.Maestro. The call is a part of the first write for a cluster and counts as a write.
 func (c *Contact) AddCluster(ctx context.Context, name string) error {
 	err := c.Maestro.AddCluster(ctx, name)
 	c.done(ctx, write, err)
 	return err
 }
 
-// done takes down what became of a request. One that was given up by who asked, or whose time was over, says nothing of Maestro. One that
-// this process ended for a cause failed for that.
+// done records the result of a request. A request cancelled by the caller or past its deadline says nothing about
+// Maestro, so done ignores the request. If this process cancelled the request with a cause, the cause is the error.
 func (c *Contact) done(ctx context.Context, request string, err error) {
 	if ctx.Err() != nil {
 		cause := context.Cause(ctx)

@@ -24,7 +24,7 @@ var (
 	errVersion = status.Error(codes.Unknown, "failed to update resource: the resource version is not the latest, the latest version: 3")
 )
 
-// value is what the process serves of a metric for a kind of requests; "" for a metric without kinds.
+// value returns the value of a metric for a kind of request. For a metric without kinds, request is "".
 func value(t *testing.T, name, request string) float64 {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
@@ -45,7 +45,7 @@ func value(t *testing.T, name, request string) float64 {
 	return 0
 }
 
-// TestRequests: what counts as an answer, and what as a failure.
+// TestRequests checks which results count as answers, and which results count as failures.
 func TestRequests(t *testing.T) {
 	ids := bundle.NewIDs("towline", bundle.NewKey())
 	event, err := bundle.Event("towline", cetypes.DeleteRequestAction, bundle.New(ids, &workv1.ManifestWork{}, time.Now()))
@@ -76,7 +76,7 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := maestrotest.New()
 			c := contact.With(m)
-			_ = ask[tc.request](t.Context(), c) // so that the contact has an answer of Maestro
+			_ = ask[tc.request](t.Context(), c) // the contact needs a first answer from Maestro
 			m.Hook(maestrotest.Hooks{
 				BeforePublish: func(cetypes.EventAction) error { return tc.says },
 				BeforeGet:     func(string) error { return tc.says },
@@ -102,7 +102,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLastRead is when works were read, all or those that had changed, and not when that failed.
+// TestLastRead checks that a list of all works or of the changed works sets the metric, and that a failed list does not.
 func TestLastRead(t *testing.T) {
 	m := maestrotest.New()
 	c := contact.With(m)
@@ -126,7 +126,8 @@ func TestLastRead(t *testing.T) {
 	}
 }
 
-// TestSubscription: one that is refused from the start is a reason not to be ready, and one that ends later is none.
+// TestSubscription checks that a subscription refused from the start makes the process not ready. A subscription refused
+// after an earlier answer does not.
 func TestSubscription(t *testing.T) {
 	m := maestrotest.New()
 	c := contact.With(m)

@@ -1,5 +1,6 @@
-// Package contact remembers what became of the requests to Maestro: for the readiness of the process, and for its metrics.
+// Package contact records the results of the requests to Maestro, for the readiness and the metrics of the process.
 //
-// It stands between the mirror and the client, and changes nothing of what it passes on. An answer that says no about one work, such as
-// that its version is not the latest, is an answer. A request counts as failed if Maestro could not be reached, or refuses who asks.
+// A Contact stands between the mirror and the client, and passes on requests and answers without a change. A refusal of
+// one work, for example for an outdated version, counts as an answer. A request counts as failed if Maestro could not be
+// reached, or refuses the caller.
 package contact

@@ -3,7 +3,7 @@ package contact
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // who leads
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // metrics of the leader election
 )
 
 var (
@@ -25,7 +25,7 @@ var (
 )
 
 func init() {
-	for _, request := range []string{read, write, subscribe} { // an increase from nothing would not be seen
+	for _, request := range []string{read, write, subscribe} { // Prometheus sees no increase in a series without a first value
 		failures.WithLabelValues(request)
 	}
 	legacyregistry.RawMustRegister(answered, failures, lastRead)
