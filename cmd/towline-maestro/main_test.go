@@ -47,8 +47,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhileLeading checks that the server ends before the process releases the Lease. If the process loses the Lease,
-// the server ends too.
+// TestWhileLeading checks the order at shutdown: the server ends, then the process releases the Lease. A hanging server
+// delays the release by letGo at most. If the process loses the Lease, the server ends too.
 func TestWhileLeading(t *testing.T) {
 	lost := errors.New("lost")
 	for title, tc := range map[string]struct {

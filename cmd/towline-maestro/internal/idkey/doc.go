@@ -1,4 +1,4 @@
-// Package idkey keeps, in a Secret of the hub, the key by which towline-maestro makes ids of works in Maestro. The command asks for the key
-// once, at its start. The package never logs the key, and never makes or deletes the Secret: whoever may make any Secret in Argo CD's
-// namespace can give Argo CD a cluster.
+// Package idkey keeps the key for the ids of works in Maestro in a Secret of the hub. towline-maestro loads the key once,
+// at startup. The package never logs the key, and never creates or deletes the Secret: a client with the right to create
+// Secrets in Argo CD's namespace can give Argo CD a cluster.
 package idkey

@@ -17,12 +17,12 @@ const (
 	// Name is the name of the Secret.
 	Name = "towline-maestro-ids"
 
-	// Field is the field of the Secret that has the key.
+	// Field is the field of the Secret with the key.
 	Field = "key"
 )
 
-// Load returns the key that the Secret has. In an empty Secret, Load writes a new key. Of several processes that do so at the same time, the
-// first decides: the update of the others is a conflict, and they read the Secret again.
+// Load returns the key from the Secret. If the Secret has no key, Load writes a new key. If several processes write at
+// the same time, the first process wins: the other processes get a conflict and read the Secret again.
 func Load(ctx context.Context, hub kubernetes.Interface, namespace string) (key []byte, err error) {
 	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		key, err = load(ctx, hub, namespace)
@@ -45,7 +45,7 @@ func load(ctx context.Context, hub kubernetes.Interface, namespace string) ([]by
 	return fill(ctx, hub, secret)
 }
 
-// check is an error for a key that is easy to guess.
+// check returns an error for a key shorter than bundle.KeySize, because a short key is easy to guess.
 func check(key []byte, namespace string) error {
 	if len(key) < bundle.KeySize {
 		return fmt.Errorf("the Secret %s/%s has a key of %d bytes in the field %s: give at least %d random bytes, or remove the field to get a new key",
@@ -54,7 +54,7 @@ func check(key []byte, namespace string) error {
 	return nil
 }
 
-// fill writes a new key. The Secret keeps everything else.
+// fill writes a new key into the Secret and returns the key. All other fields of the Secret stay.
 func fill(ctx context.Context, hub kubernetes.Interface, secret *corev1.Secret) ([]byte, error) {
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
