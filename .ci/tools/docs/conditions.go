@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// constants are those of pkg/apis whose names begin so: their values, and what their comments say. They are in the order of the
-// files.
+// constants returns the constants of pkg/apis with a name prefix: names, values and comments, in the order of the files.
+// A constant without a comment, and a prefix without a constant, are errors.
 func (s *source) constants(prefix string) (found []named, err error) {
 	p, err := s.pkg("pkg/apis")
 	if err != nil {
@@ -53,10 +53,10 @@ func (s *source) constants(prefix string) (found []named, err error) {
 // named is a constant with its comment.
 type named struct{ name, value, meaning, file string }
 
-// byWhom is what a comment says of who writes a condition: that has a column of its own.
+// byWhom finds the sentence about the writer of a condition in a comment. The page has a separate column for the writer.
 var byWhom = regexp.MustCompile(`\s*Written by [^.]*\.`)
 
-// meaning is a comment without the constant's name in front.
+// meaning returns a comment without the constant's name in front.
 func meaning(name, comment string) string {
 	comment = strings.Join(strings.Fields(comment), " ")
 	for _, joint := range []string{": ", " is ", " are ", ", ", " "} {
@@ -67,7 +67,8 @@ func meaning(name, comment string) string {
 	return comment
 }
 
-// literals are the values of a table of the code: the elements of a variable that is a list of structs.
+// literals returns the fields of each struct literal in a variable with a list of structs. An empty or missing list is an
+// error.
 func (s *source) literals(path, variable string) (*packages.Package, []map[string]ast.Expr, error) {
 	p, err := s.pkg(path)
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *source) literals(path, variable string) (*packages.Package, []map[strin
 	return p, rows, nil
 }
 
-// conditions is the page of the conditions, and of the reasons of conditions, events and metrics.
+// conditions returns the page of the conditions, and of the reasons of conditions, events and metrics.
 func (s *source) conditions() (string, error) {
 	types, err := s.constants("Condition")
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *source) conditions() (string, error) {
 		table([]string{"reason", "condition", "meaning"}, rows), nil
 }
 
-// owner is who sets a condition.
+// owner returns the writer of a condition in the words of the page.
 func owner(word string) string {
 	if word == "cluster" {
 		return "the cluster's Argo CD"
@@ -171,7 +172,7 @@ func owner(word string) string {
 	return word
 }
 
-// of is the object that the constants of a file are about.
+// of returns the kind of the object with the conditions declared in a file.
 func of(file string) string {
 	switch file[strings.LastIndex(file, "/")+1:] {
 	case "gitopscluster.go":
@@ -183,7 +184,7 @@ func of(file string) string {
 	}
 }
 
-// gates are the conditions that show a reason, by the gates of all packages that decide.
+// gates returns the conditions of each reason, from the Gate literals of delivery, dependency and clusterimport.
 func (s *source) gates() (map[string][]string, error) {
 	shown := map[string][]string{}
 	for _, path := range []string{"pkg/delivery", "pkg/dependency", "pkg/clusterimport"} {
@@ -210,7 +211,7 @@ func (s *source) gates() (map[string][]string, error) {
 	return shown, nil
 }
 
-// isGate tells whether a type is that of one reason to wait.
+// isGate tells whether a type is a Gate, or a pointer to a Gate. A Gate is the type of a reason to wait.
 func isGate(t types.Type) bool {
 	if p, is := t.(*types.Pointer); is {
 		t = p.Elem()

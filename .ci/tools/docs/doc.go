@@ -1,6 +1,7 @@
-// Command docs writes the pages of docs/reference that follow from the code: metrics, conditions and reasons, labels and
-// annotations, and the values of the chart. `make generate` runs it in the root of the repository, and `make verify` fails
-// while the pages are not what it writes.
+// Command docs generates pages of docs/reference from the code: metrics, conditions and reasons, labels and annotations, and
+// the values of the chart. The command also edits the page of the CRDs from crd-ref-docs. `make generate` runs the command in
+// the root of the repository. `make verify` fails while the pages differ from the command's output.
 //
-// It reads source files and YAML. It runs nothing of Towline's, and writes no other file.
+// The command reads source files, YAML, the chart's JSON schema and crds.md. The command does not run Towline, and writes only
+// these pages.
 package main

@@ -1,6 +1,6 @@
 package main
 
-// keys is the page of labels, annotations and finalizers.
+// keys returns the page of labels, annotations and finalizers.
 func (s *source) keys() (string, error) {
 	page := "# Labels, annotations, finalizers\n\n" +
 		"[The reference](../reference.md) has the objects of each key, and the effects of a change.\n\n"

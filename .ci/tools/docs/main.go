@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// run writes the pages of the repository in root into a folder. The page of the CRDs is there already, as crd-ref-docs wrote it.
+// run writes the pages of the repository in root into a folder. The folder must already have crds.md from crd-ref-docs.
 func run(root, folder string) error {
 	src, err := load(root)
 	if err != nil {
@@ -46,7 +46,8 @@ func run(root, folder string) error {
 	return nil
 }
 
-// crds are what crd-ref-docs wrote, with placeholders such as <name> that a browser does not take for elements.
+// crds returns the page from crd-ref-docs. An escape of "<" keeps a browser from reading a placeholder like <name> as an
+// HTML element.
 func crds(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -57,7 +58,7 @@ func crds(file string) (string, error) {
 	return strings.ReplaceAll(page, "&lt;br />", "<br />"), nil
 }
 
-// table is a table in Markdown.
+// table returns a Markdown table.
 func table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
@@ -69,7 +70,7 @@ func table(head []string, rows [][]string) string {
 	return b.String() + "\n"
 }
 
-// code is a text in a cell that is to be read as code; nothing for an empty one.
+// code returns a text as Markdown code for a table cell. An empty text stays empty.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -77,7 +78,7 @@ func code(text string) string {
 	return "`" + strings.ReplaceAll(text, "|", "\\|") + "`"
 }
 
-// cell is a text for people in a cell.
+// cell returns prose for a table cell: on a single line, with "|" and "<" escaped.
 func cell(text string) string {
 	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", "\\|")
 	return strings.ReplaceAll(text, "<", "&lt;")

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// metric is one that Towline serves.
+// metric is a metric served by Towline.
 type metric struct {
 	name, kind, help, from string
 	labels                 []string
 }
 
-// kinds are the types of metrics by the functions of Prometheus that make them.
+// kinds are the types of metrics, by the names of the constructors in the Prometheus client library.
 var kinds = map[string]string{
 	"NewCounter": "counter", "NewCounterVec": "counter", "NewCounterFunc": "counter",
 	"NewGauge": "gauge", "NewGaugeVec": "gauge", "NewGaugeFunc": "gauge",
@@ -24,7 +24,7 @@ var kinds = map[string]string{
 	"NewSummary": "summary", "NewSummaryVec": "summary",
 }
 
-// metrics is the page of the metrics.
+// metrics returns the page of the metrics. Fewer than 30 metrics are an error.
 func (s *source) metrics() (string, error) {
 	var found []metric
 	for _, p := range s.packages {
@@ -52,7 +52,7 @@ func (s *source) metrics() (string, error) {
 		table([]string{"metric", "type", "labels", "served by", "meaning"}, rows), nil
 }
 
-// metricsOf are the metrics that a package declares.
+// metricsOf returns the metrics declared by a package. The name, the help text and the labels must be constants.
 func (s *source) metricsOf(p *packages.Package) (found []metric, err error) {
 	inspect(p, func(call *ast.CallExpr) {
 		fun, is := call.Fun.(*ast.SelectorExpr)
@@ -86,7 +86,7 @@ func (s *source) metricsOf(p *packages.Package) (found []metric, err error) {
 	return found, err
 }
 
-// servedBy is the part of Towline whose package declares a metric.
+// servedBy returns the parts of Towline (controller, agent) with the metrics of a package.
 func servedBy(p *packages.Package) string {
 	switch _, path, _ := strings.Cut(p.PkgPath, "/towline/"); {
 	case path == "cmd/towline":

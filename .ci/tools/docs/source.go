@@ -9,15 +9,15 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// source is the code that the pages follow from.
+// source is the code behind the generated pages.
 type source struct {
 	packages []*packages.Package
 
-	// values are what variables are declared with, by package and name.
+	// values are the initial values of the declared variables and constants, by package and name.
 	values map[string]ast.Expr
 }
 
-// load reads and type-checks the packages that declare metrics, conditions and keys.
+// load reads and type-checks the packages with the declarations of metrics, conditions and keys.
 func load(root string) (*source, error) {
 	found, err := packages.Load(&packages.Config{
 		Dir:  root,
@@ -42,7 +42,7 @@ func load(root string) (*source, error) {
 	return s, nil
 }
 
-// inspect calls f for each node of one kind.
+// inspect calls f for each syntax node of the type N in a package.
 func inspect[N ast.Node](p *packages.Package, f func(N)) {
 	for _, file := range p.Syntax {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -54,7 +54,7 @@ func inspect[N ast.Node](p *packages.Package, f func(N)) {
 	}
 }
 
-// pkg is a package of Towline by its path in the repository.
+// pkg returns a package of Towline by the path in the repository. A package outside the loaded packages is an error.
 func (s *source) pkg(path string) (*packages.Package, error) {
 	for _, p := range s.packages {
 		if strings.HasSuffix(p.PkgPath, "/towline/"+path) {
@@ -64,7 +64,7 @@ func (s *source) pkg(path string) (*packages.Package, error) {
 	return nil, fmt.Errorf("there is no package %s", path)
 }
 
-// text is the value of a constant expression; empty for any other.
+// text returns the value of a constant string expression, and an empty string for all other expressions.
 func text(p *packages.Package, e ast.Expr) string {
 	if v := p.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
 		return constant.StringVal(v)
@@ -72,7 +72,7 @@ func text(p *packages.Package, e ast.Expr) string {
 	return ""
 }
 
-// texts are the elements of a list of constants, be it written out or a variable's.
+// texts returns the elements of a list of constants: a literal, or a variable declared with a literal.
 func (s *source) texts(p *packages.Package, e ast.Expr) (list []string, err error) {
 	var name *ast.Ident
 	switch e := e.(type) {
@@ -100,7 +100,7 @@ func (s *source) texts(p *packages.Package, e ast.Expr) (list []string, err erro
 	return nil, fmt.Errorf("%s: %s is declared elsewhere", p.Fset.Position(e.Pos()), name.Name)
 }
 
-// fields are those of a literal of a struct, by name.
+// fields returns the values of the fields in a struct literal, by field name.
 func fields(lit *ast.CompositeLit) map[string]ast.Expr {
 	found := map[string]ast.Expr{}
 	for _, el := range lit.Elts {

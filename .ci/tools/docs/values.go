@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// schema is as much of a JSON schema as the page tells of.
+// schema has the fields of a JSON schema used by the page.
 type schema struct {
 	Type       any               `json:"type"`
 	Enum       []any             `json:"enum"`
@@ -19,7 +19,8 @@ type schema struct {
 	OneOf      []schema          `json:"oneOf"`
 }
 
-// values is the page of the chart's values: their defaults and comments from values.yaml, and what they may be from the schema.
+// values returns the page of the chart's values. The defaults and the comments are from values.yaml, and the allowed types and
+// words are from values.schema.json.
 func values(chart string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {
@@ -44,7 +45,8 @@ func values(chart string) (string, error) {
 		table([]string{"value", "type", "default", "meaning"}, rows), nil
 }
 
-// leaves adds a row for each value below a mapping. The comment of a mapping goes before that of its first value.
+// leaves adds a row for each value below a mapping. The comment of the mapping comes before the comment of the first value.
+// A key without a schema is an error.
 func leaves(path, comment string, node *yaml.Node, s schema, rows *[][]string) error {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
@@ -69,7 +71,7 @@ func leaves(path, comment string, node *yaml.Node, s schema, rows *[][]string) e
 	return nil
 }
 
-// plain is a comment of YAML as a sentence.
+// plain returns a YAML comment as a single line without "#".
 func plain(comment string) string {
 	var words []string
 	for line := range strings.SplitSeq(comment, "\n") {
@@ -78,7 +80,7 @@ func plain(comment string) string {
 	return strings.Join(words, " ")
 }
 
-// decoded is the value of a node.
+// decoded returns the value of a YAML node, or the text of the error if the node cannot be decoded.
 func decoded(node *yaml.Node) (v any) {
 	if err := node.Decode(&v); err != nil {
 		return err.Error()
@@ -86,7 +88,7 @@ func decoded(node *yaml.Node) (v any) {
 	return v
 }
 
-// allowed is what a value may be.
+// allowed returns the words of the schema's enum, or else the schema's types.
 func allowed(s schema) string {
 	var words []string
 	for _, v := range s.Enum {

@@ -9,14 +9,14 @@ import (
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 )
 
-// validators are those of the Operator Lifecycle Manager's code, without those that need the image.
+// validators are the checks of the Operator Lifecycle Manager's code, without the checks of the image.
 var validators = validator.Validators{
 	validation.ClusterServiceVersionValidator, validation.CustomResourceDefinitionValidator, validation.BundleValidator,
 	validation.OperatorHubV2Validator, validation.StandardCapabilitiesValidator, validation.StandardCategoriesValidator,
 	validation.ObjectValidator, validation.GoodPracticesValidator,
 }
 
-// TestBundle: the Operator Lifecycle Manager takes deploy/bundle.
+// TestBundle: the validators of the Operator Lifecycle Manager find no error in deploy/bundle.
 func TestBundle(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir("../../../deploy/bundle/manifests")
 	if err != nil {
@@ -35,8 +35,9 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestRolesStayRoles: the Operator Lifecycle Manager makes ClusterRoles of the Roles of an operator for all namespaces. Towline's would
-// let it read the Secrets of the whole hub.
+// TestRolesStayRoles: the bundle supports only the install mode OwnNamespace. For an operator of all namespaces, the Operator
+// Lifecycle Manager converts Roles to ClusterRoles. With Towline's Roles as ClusterRoles, Towline could read the Secrets of
+// the whole hub.
 func TestRolesStayRoles(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir("../../../deploy/bundle/manifests")
 	if err != nil {

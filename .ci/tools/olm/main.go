@@ -1,9 +1,10 @@
-// Olm writes deploy/bundle, by which the Operator Lifecycle Manager installs Towline on OpenShift:
+// Olm writes deploy/bundle. The Operator Lifecycle Manager installs Towline on OpenShift from the bundle:
 //
 //	kustomize build deploy/bundle/source | go run . deploy/bundle v0.1.0 registry.example/towline@sha256:…
 //
-// Manifests for kustomize go in; the Deployment and what binds its ServiceAccount become the ClusterServiceVersion, objects that a
-// bundle may hold beside it become files, and others are refused.
+// Olm reads the output of kustomize. The Deployment and the rights of the ServiceAccount become a part of the
+// ClusterServiceVersion. Objects of the kinds allowed in a bundle, and ClusterRoles for users, become files. Objects of
+// all further kinds are refused.
 package main
 
 import (
@@ -37,7 +38,7 @@ func main() {
 	}
 }
 
-// run reads manifests and writes the files of a bundle.
+// run reads manifests and writes the files of a bundle into the subfolder "manifests" of a folder.
 func run(from io.Reader, folder, version, image string) error {
 	base, err := os.ReadFile(filepath.Join(folder, "source", "clusterserviceversion.yaml"))
 	if err != nil {
@@ -65,7 +66,7 @@ func run(from io.Reader, folder, version, image string) error {
 	return write(filepath.Join(folder, "manifests"), files)
 }
 
-// name puts the version and the image where a bundle says them.
+// name sets the version and the image in all fields of the ClusterServiceVersion with a version or an image.
 func name(csv *operatorsv1alpha1.ClusterServiceVersion, version, image string) error {
 	csv.Name = "towline." + version
 	if err := csv.Spec.Version.UnmarshalJSON([]byte(fmt.Sprintf("%q", strings.TrimPrefix(version, "v")))); err != nil {
@@ -82,16 +83,16 @@ func name(csv *operatorsv1alpha1.ClusterServiceVersion, version, image string) e
 	return nil
 }
 
-// objects are manifests by what becomes of them.
+// objects are the manifests, sorted by their use in the bundle.
 type objects struct {
 	deployments  []appsv1.Deployment
 	roles        map[string][]rbacv1.PolicyRule // by kind and name
-	bindings     []rbacv1.RoleBinding           // of both kinds; RoleRef tells which
+	bindings     []rbacv1.RoleBinding           // RoleBindings and ClusterRoleBindings; the field Kind tells the two apart
 	clusterRoles []*unstructured.Unstructured
 	rest         []*unstructured.Unstructured
 }
 
-// kinds of objects that the Operator Lifecycle Manager takes in a bundle, and that Towline has.
+// kinds are Towline's kinds of objects with a file in the bundle. The Operator Lifecycle Manager accepts these kinds.
 var kinds = map[string]bool{"Service": true, "PodDisruptionBudget": true, "CustomResourceDefinition": true}
 
 func read(from io.Reader) (*objects, error) {
@@ -109,7 +110,7 @@ func read(from io.Reader) (*objects, error) {
 	}
 }
 
-// take puts an object where it belongs.
+// take adds an object to the list for the object's kind. A kind not allowed in a bundle is an error.
 func (o *objects) take(u *unstructured.Unstructured) error {
 	to := func(typed any) error { return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, typed) }
 	switch kind := u.GetKind(); kind {
@@ -131,20 +132,21 @@ func (o *objects) take(u *unstructured.Unstructured) error {
 		err := to(&b)
 		o.bindings = append(o.bindings, b)
 		return err
-	case "ServiceAccount": // made for the rights that the ClusterServiceVersion names
+	case "ServiceAccount": // The Operator Lifecycle Manager creates the accounts named in the ClusterServiceVersion.
 		return nil
 	default:
 		if !kinds[kind] {
 			return errors.New("a bundle may not hold this kind")
 		}
-		// It has no namespace: it goes where the operator does.
+		// An object in a bundle has no namespace, because the object goes to the operator's namespace.
 		u.SetNamespace("")
 		o.rest = append(o.rest, u)
 		return nil
 	}
 }
 
-// into fills a ClusterServiceVersion, and returns the objects that stand beside it: of the ClusterRoles those for users.
+// into fills a ClusterServiceVersion. into returns the objects for separate files. Among these objects are the ClusterRoles
+// without a binding, because such ClusterRoles are for users. A binding to a missing role is an error.
 func (o *objects) into(csv *operatorsv1alpha1.ClusterServiceVersion) ([]*unstructured.Unstructured, error) {
 	spec := &csv.Spec.InstallStrategy.StrategySpec
 	for i := range o.deployments {
@@ -183,7 +185,7 @@ func (o *objects) into(csv *operatorsv1alpha1.ClusterServiceVersion) ([]*unstruc
 	return beside, nil
 }
 
-// own says that the operator brings a CRD.
+// own lists a CRD in the ClusterServiceVersion as owned by the operator.
 func own(csv *operatorsv1alpha1.ClusterServiceVersion, u *unstructured.Unstructured) error {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, crd); err != nil {
@@ -198,7 +200,7 @@ func own(csv *operatorsv1alpha1.ClusterServiceVersion, u *unstructured.Unstructu
 	return nil
 }
 
-// write makes a folder hold just these files.
+// write replaces the content of a folder with the given files, as YAML.
 func write(folder string, files map[string]any) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
@@ -218,7 +220,7 @@ func write(folder string, files map[string]any) error {
 	return nil
 }
 
-// plain is an object as YAML, without what only a server writes.
+// plain returns an object as YAML, without the status and the creation time, because only an API server sets them.
 func plain(object any) ([]byte, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
