@@ -1,5 +1,5 @@
-// Package attacks has no code of its own. Its tests send, to a real API server with the admission policies and roles that
-// Towline is installed with, what tenants, clusters' agents and whoever has Towline's token may not do.
+// Package attacks contains only tests. The tests run a real API server with Towline's admission policies and roles. The tests
+// send forbidden requests in the name of tenants, of clusters' agents and of a thief of Towline's token.
 //
-// What takes a cluster, an agent or a running Towline is tried in e2e/suite.
+// e2e/suite tries the attacks for which a test needs a cluster, an agent or a running Towline.
 package attacks

@@ -18,17 +18,17 @@ import (
 const (
 	argocdNamespace, tenantNamespace = "argocd", "tenant-a"
 
-	// victim is another tenant's Application, and its ApplicationSet.
+	// victim is the name of a foreign tenant's Application and ApplicationSet.
 	victim = "victim"
 
-	// clusterSecret is Argo CD's Secret of a cluster.
+	// clusterSecret is the name of Argo CD's Secret for the cluster cluster1.
 	clusterSecret = "cluster1-secret"
 
-	// allowedAddress is one that an AppProject may permit, and no cluster has.
+	// allowedAddress is the address of no cluster. An AppProject may permit the address.
 	allowedAddress = "https://production.example.com:6443"
 )
 
-// The attackers of refusals, as docs/security.md calls them. Each has an identity of its own on the hub.
+// The attackers of refusals, with the names in docs/security.md. Each attacker has a separate identity on the hub.
 const (
 	aTenant       = "tenant"
 	anAgent       = "work agent"
@@ -41,24 +41,24 @@ const (
 	aThief        = "Towline's own token"
 )
 
-// byRBAC stands where no admission policy refuses a request, but the lack of a right.
+// byRBAC is the guard of a request refused because of a missing right, and not by an admission policy.
 const byRBAC = "RBAC"
 
-// A refusal is a request that the API server refuses.
+// A refusal is an attack: a request refused by the API server.
 type refusal struct {
-	// by is who asks, what is the request in words, and guard the admission policy that refuses it, or byRBAC.
+	// by is the attacker. what is the request in words. guard is the admission policy against the request, or byRBAC.
 	by, what, guard string
 
-	// says is a part of the answer.
+	// says is a part of the API server's error message.
 	says string
 
 	try sending
 }
 
-// A sending is a request that whoever the client is sends.
+// A sending sends a request with the identity of the client.
 type sending func(ctx context.Context, c client.Client) error
 
-// The objects that refusals are about. The targets of attacks are there; the others are to be made by the attack.
+// The kinds of the objects in refusals.
 var (
 	workKind    = kind{"work.open-cluster-management.io/v1", "ManifestWork"}
 	appKind     = kind{"argoproj.io/v1alpha1", "Application"}
@@ -94,14 +94,14 @@ func (k kind) named(namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// patches changes an object.
+// patches changes an object by a merge patch.
 func (k kind) patches(namespace, name, patch string) sending {
 	return func(ctx context.Context, c client.Client) error {
 		return c.Patch(ctx, k.named(namespace, name), client.RawPatch(types.MergePatchType, []byte(patch)))
 	}
 }
 
-// updates changes an object for whoever may update it, and not patch it.
+// updates sets a field of an object by a get and an update, for attackers with the right to update but not to patch.
 func (k kind) updates(namespace, name string, value any, path ...string) sending {
 	return func(ctx context.Context, c client.Client) error {
 		u := k.named(namespace, name)
@@ -115,7 +115,7 @@ func (k kind) updates(namespace, name string, value any, path ...string) sending
 	}
 }
 
-// creates makes an object that has, beside its name, these fields.
+// creates creates an object with a namespace, a name and the given fields.
 func (k kind) creates(namespace, name string, fields map[string]any) sending {
 	return func(ctx context.Context, c client.Client) error {
 		u := k.named(namespace, name)
@@ -130,10 +130,10 @@ func (k kind) deletes(namespace, name string) sending {
 	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, k.named(namespace, name)) }
 }
 
-// ofWork changes the work of Towline.
+// ofWork patches Towline's work for the cluster cluster1.
 func ofWork(patch string) sending { return workKind.patches("cluster1", "work", patch) }
 
-// lists reads the objects of a namespace.
+// lists lists the objects of the kind in a namespace.
 func (k kind) lists(namespace string) sending {
 	return func(ctx context.Context, c client.Client) error {
 		list := &unstructured.UnstructuredList{}
@@ -143,10 +143,11 @@ func (k kind) lists(namespace string) sending {
 	}
 }
 
-// readsSecrets lists the Secrets of a namespace.
+// readsSecrets lists the Secrets in a namespace.
 func readsSecrets(namespace string) sending { return secretKind.lists(namespace) }
 
-// asksToken asks for a token of the ServiceAccount of Argo CD's namespace that writes cluster Secrets.
+// asksToken requests a token of the ServiceAccount argocd-server in Argo CD's namespace. The ServiceAccount writes cluster
+// Secrets.
 func asksToken(ctx context.Context, c client.Client) error {
 	account := &corev1.ServiceAccount{}
 	account.Namespace, account.Name = argocdNamespace, "argocd-server"
@@ -177,7 +178,7 @@ const (
 	noList             = "cannot list resource"
 )
 
-// address is what a ManagedCluster says where it is.
+// address is a value for the client configs of a ManagedCluster, with the address of the cluster's API server.
 var address = []any{map[string]any{"url": allowedAddress}}
 
 var (
@@ -192,7 +193,7 @@ var (
 		"application": map[string]any{"namespace": argocdNamespace, "name": victim, "resourceVersion": "1"},
 	}
 	anApp = map[string]any{"spec": map[string]any{"project": "default", "destination": map[string]any{"namespace": "x"}}}
-	// Cluster Secrets by which Argo CD would take an identity of the cloud, run a program, or send its token somewhere else.
+	// Cluster Secrets for three attacks: Argo CD would use a cloud identity, run a program, or send a token to a foreign server.
 	awsSecret = map[string]any{
 		"metadata": map[string]any{"namespace": argocdNamespace, "name": "forged",
 			"labels": map[string]any{"argocd.argoproj.io/secret-type": "cluster"}},
@@ -209,7 +210,7 @@ var (
 	aProject = map[string]any{"spec": map[string]any{"sourceRepos": []any{"*"}, "sourceNamespaces": []any{"*"}}}
 )
 
-// refusals are all of them. docs/security.md has a line for each, which TestRefusalsAreDocumented sees to.
+// refusals are all attacks. docs/security.md has a line for each attack, and TestAttacksAreDocumented checks the lines.
 var refusals = []refusal{
 	{aTokenAgent, "changes labels of its work", policyWorks, changesMarks, ofWork(`{"metadata":{"labels":{"a":"b"}}}`)},
 	{aTokenAgent, "has its work speak for another Application", policyWorks, changesMarks,
@@ -352,16 +353,16 @@ var refusals = []refusal{
 	{aTenant, "takes an admission policy away", byRBAC, noDelete, policyKind.deletes("", policyReports)},
 }
 
-// clusterSetLabel names the ManagedClusterSet of a cluster.
+// clusterSetLabel is the label of a ManagedCluster with the name of the ManagedClusterSet.
 const clusterSetLabel = "cluster.open-cluster-management.io/clusterset"
 
-// joins creates the ManagedCluster of a cluster that joins, with a label or an annotation.
+// joins creates the ManagedCluster of a joining cluster, with a label or an annotation.
 func joins(field, key, value string) sending {
 	return clusterKind.creates("", "joining", map[string]any{"metadata": map[string]any{field: map[string]any{key: value}}})
 }
 
-// joinsAsItShould creates what the registration agent of Open Cluster Management creates, with the label that the webhook of Open
-// Cluster Management adds.
+// joinsAsItShould creates the same ManagedCluster as the registration agent of Open Cluster Management. The ManagedCluster also
+// has the label added by the webhook of Open Cluster Management.
 func joinsAsItShould(ctx context.Context, c client.Client) error {
 	return clusterKind.creates("", "joining", map[string]any{
 		"metadata": map[string]any{
@@ -372,12 +373,12 @@ func joinsAsItShould(ctx context.Context, c client.Client) error {
 	})(ctx, c)
 }
 
-// ofVictim annotates the Application of the other tenant.
+// ofVictim annotates the Application of the foreign tenant.
 func ofVictim(key, value string) sending {
 	return appKind.patches(argocdNamespace, victim, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value))
 }
 
-// addresses gives a cluster the address that an AppProject permits.
+// addresses gives a cluster an address permitted by an AppProject.
 func addresses(cluster string) sending {
 	return namespaces.patches("", cluster, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, apis.AnnotationServer, allowedAddress))
 }

@@ -12,22 +12,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// hub is an API server, and who may do everything there.
+// hub is an API server with a client of an administrator.
 type hub struct {
 	env   *envtest.Environment
 	admin client.Client
 }
 
-// state is each object of the kinds that the attacks are about, by kind, namespace and name.
+// state is the content of the hub: each object of the watched kinds, by kind, namespace and name.
 type state map[string]*unstructured.Unstructured
 
-// watched are these kinds.
+// watched are the kinds of the objects in a state: the targets of the attacks, and the objects created by attacks.
 var watched = []kind{
 	workKind, appKind, setKind, projectKind, reportKind, ownReport, gitOpsKind, clusterKind, bindingKind, setOfKind, decision, policyKind, rightsKind,
 	namespaces, secretKind, configKind, localRights, eventKind, placement, leaseKind, accountKind,
 }
 
-// state reads all of them.
+// state reads all objects of the watched kinds.
 func (h *hub) state(t *testing.T) state {
 	t.Helper()
 	out := state{}
@@ -41,7 +41,7 @@ func (h *hub) state(t *testing.T) state {
 		for i := range list.Items {
 			u := &list.Items[i]
 			if strings.HasPrefix(u.GetName(), "kube-") || strings.HasPrefix(u.GetName(), "apiserver-") || u.GetNamespace() == "kube-system" {
-				continue // the API server's own, which it writes itself
+				continue // The API server itself writes these objects at any time.
 			}
 			out[k.kind+" "+u.GetNamespace()+"/"+u.GetName()] = u
 		}
@@ -49,7 +49,8 @@ func (h *hub) state(t *testing.T) state {
 	return out
 }
 
-// expectRefused: in these words, and nothing has changed.
+// expectRefused checks that the API server refused a request with the given words, and that no object has changed. If an object
+// has changed, expectRefused restores the object.
 func (h *hub) expectRefused(t *testing.T, err error, says string, before state) {
 	t.Helper()
 	after := h.state(t)
@@ -59,7 +60,8 @@ func (h *hub) expectRefused(t *testing.T, err error, says string, before state) 
 	h.restore(t, before, after)
 }
 
-// expectDone: the request is carried out, so that what guards against it is its guard and nothing else.
+// expectDone checks that a request without the guard succeeds and changes an object, and restores the hub. A success proves
+// that only the guard refuses the request. Reads and token requests change no object.
 func (h *hub) expectDone(t *testing.T, err error, r refusal, before state) {
 	t.Helper()
 	if err != nil {
@@ -72,7 +74,7 @@ func (h *hub) expectDone(t *testing.T, err error, r refusal, before state) {
 	h.restore(t, before, after)
 }
 
-// since are the objects that differ.
+// since returns the keys of the objects with a change between two states: created, deleted or updated objects.
 func (s state) since(before state) (changed []string) {
 	all := maps.Clone(before)
 	maps.Copy(all, s)
@@ -84,7 +86,7 @@ func (s state) since(before state) (changed []string) {
 	return changed
 }
 
-// restore makes the hub what it was.
+// restore returns the hub to the state before a request.
 func (h *hub) restore(t *testing.T, before, after state) {
 	t.Helper()
 	for _, key := range after.since(before) {

@@ -30,14 +30,14 @@ const (
 	tick = 100 * time.Millisecond
 )
 
-// startHub starts an API server that has the CRDs, roles and objects of a hub, and no admission policy yet.
+// startHub starts an API server with the CRDs of a hub. The caller creates the roles, the objects and the admission policies.
 func startHub(t *testing.T) *hub {
 	t.Helper()
 	env := apiserver.Start(t)
 	return &hub{env: env, admin: clientOf(t, env.Config)}
 }
 
-// objects are those of a file. What has a namespace and names none is of Argo CD's.
+// objects returns the objects of a file. A Role or RoleBinding without a namespace gets Argo CD's namespace.
 func objects(t *testing.T, file string) (found []*unstructured.Unstructured) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -66,7 +66,7 @@ func create(t *testing.T, admin client.Client, objects ...*unstructured.Unstruct
 	}
 }
 
-// policies are the files of the admission policies that refuse requests.
+// policies returns the files of the admission policies, without the policies with a warning as the only action.
 func policies(t *testing.T) []string {
 	t.Helper()
 	return slices.DeleteFunc(apiserver.Files(t, "../admission/*.yaml"), func(file string) bool {
@@ -74,7 +74,7 @@ func policies(t *testing.T) []string {
 	})
 }
 
-// accounts are the attackers that have a ServiceAccount, and a token of it.
+// accounts are the attackers with a token of a ServiceAccount.
 var accounts = map[string]types.NamespacedName{
 	aTokenAgent: {Namespace: "cluster1", Name: "addon"},
 	aGRPC:       {Namespace: "open-cluster-management-hub", Name: "grpc-server-sa"},
@@ -82,19 +82,20 @@ var accounts = map[string]types.NamespacedName{
 	aThief:      {Namespace: argocdNamespace, Name: "towline-controller"},
 }
 
-// certificates are the users and groups of the attackers that have a client certificate, as Kubernetes and Open Cluster Management know
-// them. AWS IAM gives the same user and group for a token of its own.
+// certificates are the users and groups of the attackers with a client certificate. The names are from Kubernetes and Open
+// Cluster Management. AWS IAM authenticates with a token instead of a certificate. The user and the group are the same.
 var certificates = map[string]envtest.User{
 	aTenant: {Name: "tenant"},
 	anAgent: {Name: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
-	// As the API server knows a bootstrap token of `clusteradm init --use-bootstrap-token`.
+	// The API server gives this user and these groups to a bootstrap token of `clusteradm init --use-bootstrap-token`.
 	aBootstrapper: {Name: "system:bootstrap:ocmhub", Groups: []string{"system:bootstrappers", "system:bootstrappers:managedcluster"}},
 	anIAMAgent:    {Name: "cluster1", Groups: []string{"open-cluster-management:cluster1"}},
 	anAddOn: {Name: "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:hostile",
 		Groups: []string{"system:open-cluster-management:cluster:cluster1:addon:towline-agent", "system:open-cluster-management:addon:towline-agent"}},
 }
 
-// attackersOf gives each attacker its own identity on the hub: a certificate that the hub's CA has signed, or a token that it has issued.
+// attackersOf returns a client for each attacker, with a separate identity on the hub. The identity is a certificate signed
+// by the hub's CA, or a token issued by the hub.
 func attackersOf(t *testing.T, h *hub) map[string]client.Client {
 	t.Helper()
 	out := map[string]client.Client{}
@@ -124,7 +125,7 @@ func attackersOf(t *testing.T, h *hub) map[string]client.Client {
 func clientOf(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // each attack reads the whole hub twice
+	config.QPS = -1 // no client-side limit, because each attack reads the whole hub twice
 	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -132,8 +133,9 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// TestAttacksAreRefused: each, by its guard, and nothing on the hub has changed. Without its policy the same hands are let through and
-// something has, and where a right lacks, the same holds for who has all rights.
+// TestAttacksAreRefused: the guard of each attack refuses the request, and no object on the hub changes. Without the admission
+// policies, the same attacker succeeds if a policy is the guard. If RBAC is the guard, an administrator succeeds with the same
+// request. In both cases an object changes.
 func TestAttacksAreRefused(t *testing.T) {
 	h := startHub(t)
 	for _, file := range []string{"testdata/hub.yaml", "../rbac/role.yaml", "../rbac/decisions.yaml", "../addon/hub_role.yaml"} {
@@ -185,7 +187,8 @@ func TestAttacksAreRefused(t *testing.T) {
 	})
 }
 
-// awaitPolicies waits until the API server heeds each policy: it does some time after it was made. Nothing is carried out here.
+// awaitPolicies waits until the API server enforces each policy, because the API server needs some time after the creation of a
+// policy. The requests are dry runs.
 func (h *hub) awaitPolicies(t *testing.T, attackers map[string]client.Client) {
 	t.Helper()
 	for _, r := range refusals {
@@ -198,12 +201,12 @@ func (h *hub) awaitPolicies(t *testing.T, attackers map[string]client.Client) {
 	}
 }
 
-// refusedWith matches the API server's refusal in these words.
+// refusedWith matches an error of the API server (Forbidden or Invalid) with the given words.
 func refusedWith(says string) OmegaMatcher {
 	return And(HaveOccurred(), Or(Satisfy(apierrors.IsForbidden), Satisfy(apierrors.IsInvalid)), MatchError(ContainSubstring(says)))
 }
 
-// TestEachPolicyRefuses: each admission policy is in the cases.
+// TestEachPolicyRefuses: each admission policy is the guard of at least one attack.
 func TestEachPolicyRefuses(t *testing.T) {
 	used := map[string]bool{}
 	for _, r := range refusals {
@@ -220,7 +223,8 @@ func TestEachPolicyRefuses(t *testing.T) {
 	}
 }
 
-// TestAttacksAreDocumented compares docs/security.md with the cases, in their order, and with their number.
+// TestAttacksAreDocumented: the table of docs/security.md has the attacks in the order of the list, and the page has the number
+// of the attacks.
 func TestAttacksAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

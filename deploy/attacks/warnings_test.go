@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// warningLog keeps the warnings of an API server.
+// warningLog records the warnings in the answers of an API server.
 type warningLog struct {
 	sync.Mutex
 
@@ -37,8 +37,9 @@ func (h *warningLog) take() []string {
 	return out
 }
 
-// TestPullLabelIsMissed: kubectl warns about an Application or a template without the pull label that nobody would deliver, and is
-// silent otherwise. Each request is carried out.
+// TestPullLabelIsMissed: the API server warns about an Application or a template meant for Towline without the pull label,
+// because no controller would deliver the Application. All further requests cause no warning. Each
+// request succeeds.
 func TestPullLabelIsMissed(t *testing.T) {
 	h := startHub(t)
 	create(t, h.admin, objects(t, "../admission/pull-label.yaml")...)
@@ -103,7 +104,7 @@ func TestPullLabelIsMissed(t *testing.T) {
 	}
 }
 
-// metadataOf is the metadata of an object or template.
+// metadataOf returns the metadata of an object or template: labels, annotations, and pairs of a key and a value.
 func metadataOf(labels, annotations map[string]any, more ...string) map[string]any {
 	out := map[string]any{}
 	if labels != nil {
@@ -118,7 +119,7 @@ func metadataOf(labels, annotations map[string]any, more ...string) map[string]a
 	return out
 }
 
-// warns tells whether a file has a policy that only warns.
+// warns tells whether a file has an admission policy with a warning as the only action.
 func warns(t *testing.T, file string) bool {
 	t.Helper()
 	for _, u := range objects(t, file) {

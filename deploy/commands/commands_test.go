@@ -27,7 +27,7 @@ import (
 
 const root = "../.."
 
-// notRun are programs that a test cannot run, each with the reason.
+// notRun are the programs of the documentation not run by the test, each with the reason.
 var notRun = map[string]string{
 	"argocd":       "it needs an argocd-server: e2e/suite runs these commands",
 	"clusteradm":   "it needs Docker and the internet",
@@ -45,10 +45,10 @@ var notRun = map[string]string{
 	"towline-maestro": "TestDocumentedBlocks checks its flags, and e2e/migration runs it",
 }
 
-// placeholders are words that a reader replaces.
+// placeholders replaces the placeholders of the documentation with names on the hub.
 var placeholders = strings.NewReplacer(" APPLICATION ", " guestbook ")
 
-// TestDocumentedCommands: each command of the documentation works as it is written, on a hub like that of testdata/hub.yaml.
+// TestDocumentedCommands: each command of the documentation works as written, on the hub of testdata/hub.yaml.
 func TestDocumentedCommands(t *testing.T) {
 	environment := startHub(t)
 	pages, err := documented.Pages(root, documented.Written...)
@@ -74,11 +74,12 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// run has bash run a block, and counts how its commands were run.
+// run runs a block with bash. run returns the number of the block's commands for each way to run a command, as recorded by
+// the stand-ins.
 func run(t *testing.T, environment []string, b documented.Block) map[string]int {
 	t.Helper()
 	record := filepath.Join(t.TempDir(), "calls")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // what a follower waits for may never come
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a waiting command may never end
 	defer cancel()
 	block := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", placeholders.Replace(b.Shell()), "documented", "why", "")
 	block.Dir = root
@@ -99,7 +100,7 @@ func run(t *testing.T, environment []string, b documented.Block) map[string]int 
 	return counts
 }
 
-// startHub starts an API server with the CRDs, the admission policies and the objects of a hub. It returns the environment of commands.
+// startHub starts an API server with the CRDs and the objects of a hub. startHub returns the environment of the commands.
 func startHub(t *testing.T) []string {
 	t.Helper()
 	config := apiserver.Start(t, "testdata/crds.yaml").Config
@@ -108,7 +109,7 @@ func startHub(t *testing.T) []string {
 		"PATH="+programs(t)+string(os.PathListSeparator)+os.Getenv("PATH"), "PLUGIN="+build(t), "HELM="+helm(t))
 }
 
-// fill creates the objects of the hub, with their statuses.
+// fill creates the objects of testdata/hub.yaml, and sets the status of each object with a status.
 func fill(t *testing.T, config *rest.Config) {
 	t.Helper()
 	admin, err := client.New(config, client.Options{})
@@ -132,13 +133,13 @@ func fill(t *testing.T, config *rest.Config) {
 			continue
 		}
 		u.Object["status"] = status
-		if err := admin.Status().Update(t.Context(), u); err != nil && !apierrors.IsNotFound(err) { // some have no such subresource
+		if err := admin.Status().Update(t.Context(), u); err != nil && !apierrors.IsNotFound(err) { // some kinds have no status subresource
 			t.Fatalf("status of %s %s: %v", u.GetKind(), u.GetName(), err)
 		}
 	}
 }
 
-// kubeconfig writes a file with all contexts of the documentation, each of them the hub's.
+// kubeconfig writes a file with the contexts of the documentation and returns the file's path. Each context leads to the hub.
 func kubeconfig(t *testing.T, hub *rest.Config) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -155,7 +156,7 @@ func kubeconfig(t *testing.T, hub *rest.Config) string {
 	return file
 }
 
-// programs makes a folder of the stand-ins.
+// programs returns a new folder with links to the stand-ins.
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -175,7 +176,7 @@ func programs(t *testing.T) string {
 	return dir
 }
 
-// build builds the plugin.
+// build builds kubectl-towline, and returns the path of the binary.
 func build(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubectl-towline")
@@ -185,7 +186,7 @@ func build(t *testing.T) string {
 	return file
 }
 
-// helm is where Go has put Helm.
+// helm returns the path of Helm as built by Go.
 func helm(t *testing.T) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "-n", "-modfile="+root+"/.ci/tools/helm4/go.mod", "helm").Output()

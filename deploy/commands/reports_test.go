@@ -9,8 +9,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/apiserver"
 )
 
-// TestChartBringsReports: with the profile acm, the chart leaves the CRD of reports to Advanced Cluster Management, and brings the CRD to a
-// hub from which it was removed.
+// TestChartBringsReports: with the profile acm, the chart leaves an existing CRD of reports to Advanced Cluster Management. The
+// chart brings the CRD to a hub without the CRD.
 func TestChartBringsReports(t *testing.T) {
 	environment := append(os.Environ(), "KUBECONFIG="+kubeconfig(t, apiserver.Start(t).Config))
 	remove := func(crd string) {
@@ -33,7 +33,7 @@ func TestChartBringsReports(t *testing.T) {
 		}
 		return strings.Contains(string(out), "  name: "+crd)
 	}
-	remove("applicationreports.apps.open-cluster-management.io") // Towline's own, which no other product has
+	remove("applicationreports.apps.open-cluster-management.io") // a CRD of Towline alone
 	if brings() {
 		t.Error("the chart takes the CRD over from another product")
 	}
