@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/controllers/agent"
 )
 
-// read decodes a file, named from the folder of the add-on, which must have no field that its type does not know.
+// read decodes a file into the type T. The name is relative to the folder addon. A field unknown to T fails the test.
 func read[T any](t *testing.T, name string) T {
 	t.Helper()
 	data, err := os.ReadFile("addon/" + name)
@@ -35,7 +35,8 @@ func read[T any](t *testing.T, name string) T {
 	return object
 }
 
-// onCluster decodes what a template puts on a cluster, of one kind and name.
+// onCluster decodes the manifest of a kind and a name in an AddOnTemplate: an object applied to each cluster. A missing manifest and
+// a field unknown to T fail the test.
 func onCluster[T any](t *testing.T, template, kind, name string) T {
 	t.Helper()
 	var object T
@@ -60,8 +61,8 @@ func onCluster[T any](t *testing.T, template, kind, name string) T {
 
 const agentTemplate, rightsTemplate = "addontemplate.yaml", "rights_addontemplate.yaml"
 
-// TestRightsOfTheClusters: those of the add-on are the ones of example/managed, for the ServiceAccounts that the default config
-// names, in the namespace where the agent looks.
+// TestRightsOfTheClusters: the add-on gives the work agent the same rights as example/managed, in the same namespace. The default
+// AddOnDeploymentConfig names the ServiceAccounts of the work agent and of Towline's agent, and the bindings use these names.
 func TestRightsOfTheClusters(t *testing.T) {
 	config := read[addonv1alpha1.AddOnDeploymentConfig](t, "rights_addondeploymentconfig.yaml").Spec
 	var example struct {

@@ -9,10 +9,10 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// alertFiles have the PrometheusRules: the second is for hubs with their works in Maestro only.
+// alertFiles are the files of the PrometheusRules. The second file is only for hubs with works in Maestro.
 var alertFiles = []string{"components/prometheus-rule/prometheus_rule.yaml", "maestro/monitoring/prometheus_rule.yaml"}
 
-// alert is a rule of the PrometheusRule.
+// alert is an alerting rule of a PrometheusRule.
 type alert struct {
 	Alert       string            `json:"alert"`
 	Expr        string            `json:"expr"`
@@ -28,7 +28,7 @@ type alertGroups struct {
 	} `json:"groups"`
 }
 
-// readAlerts are the rules of the PrometheusRules, as Prometheus reads them from a file.
+// readAlerts returns the rules of all PrometheusRules in a single group, in the file format of Prometheus.
 func readAlerts(t *testing.T) (out alertGroups) {
 	t.Helper()
 	for _, file := range alertFiles {
@@ -54,7 +54,7 @@ func readAlerts(t *testing.T) (out alertGroups) {
 	return out
 }
 
-// promtool runs Prometheus' own tool in a folder.
+// promtool runs promtool, a program of Prometheus, in a folder. A failure fails the test.
 func promtool(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "promtool", args...)
@@ -75,7 +75,7 @@ func writeYAML(t *testing.T, file string, value any) {
 	}
 }
 
-// TestAlerts: Prometheus takes the alerts, and each of them fires when it should, and not otherwise.
+// TestAlerts: Prometheus accepts the alerts, and the alerts pass the rule tests of testdata/alerts.yaml.
 func TestAlerts(t *testing.T) {
 	dir, rules := t.TempDir(), readAlerts(t)
 	writeYAML(t, filepath.Join(dir, "rules.yaml"), rules)
@@ -92,13 +92,13 @@ func TestAlerts(t *testing.T) {
 	tests["rule_files"] = []string{"bare.yaml"}
 	writeYAML(t, filepath.Join(dir, "tests.yaml"), tests)
 	for i := range rules.Groups[0].Rules {
-		rules.Groups[0].Rules[i].Annotations = nil // a test has to repeat those
+		rules.Groups[0].Rules[i].Annotations = nil // Otherwise each rule test has to repeat the annotations.
 	}
 	writeYAML(t, filepath.Join(dir, "bare.yaml"), rules)
 	promtool(t, dir, "test", "rules", "tests.yaml")
 }
 
-// TestEachAlertIsTested: there is a test in which it fires, and one in which it does not.
+// TestEachAlertIsTested: testdata/alerts.yaml has for each alert a test with a firing alert, and a test with a silent alert.
 func TestEachAlertIsTested(t *testing.T) {
 	data, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {

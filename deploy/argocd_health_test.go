@@ -14,8 +14,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// TestArgoCDHealth: the component adds its settings to Argo CD's own, wherever that is installed, and takes none away. What they say is
-// tested with Argo CD's own engine (e2e/programs/argocd).
+// TestArgoCDHealth: the component adds settings to Argo CD's ConfigMap in any namespace, and keeps the existing settings.
+// e2e/programs/argocd tests the effect of the settings with Argo CD's engine.
 func TestArgoCDHealth(t *testing.T) {
 	dir := renderFolder(t, ".")
 	for name, text := range map[string]string{

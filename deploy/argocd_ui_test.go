@@ -13,7 +13,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// argocdServer is the part of Argo CD's own Deployment that the extension goes into: its /tmp is a volume already.
+// argocdServer is a part of Argo CD's Deployment argocd-server. The component adds the extension to the part. /tmp is already a
+// volume of the Deployment.
 const argocdServer = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -32,8 +33,8 @@ spec:
       - {name: tmp, emptyDir: {}}
 `
 
-// TestArgoCDUIExtension: the component puts the extension where argocd-server looks for it, under a name that it takes
-// (server/server.go of Argo CD 3.5), and leaves the other volumes as they are.
+// TestArgoCDUIExtension: the component mounts the extension in argocd-server's folder for extensions, under a file name accepted by
+// argocd-server (server/server.go of Argo CD 3.5). The component does not change the existing volumes.
 func TestArgoCDUIExtension(t *testing.T) {
 	dir := renderFolder(t, ".")
 	for name, text := range map[string]string{

@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// bringsCRD is the one right that only a hub of another product's CRDs gives: Towline creates the CRD of reports when the product removes it.
+// bringsCRD is the only right given by the profile acm and not by ocm. With the profile acm, the CRD of reports belongs to Advanced
+// Cluster Management. Towline creates the CRD again if Advanced Cluster Management removes the CRD.
 const bringsCRD = "ClusterRole/towline-controller-reports-crd create apiextensions.k8s.io/customresourcedefinitions "
 
-// TestChartRightsOfACM: with the profile acm, Towline has less rights than with ocm, and but one more. The end-to-end suite sees that
-// each of ocm is used.
+// TestChartRightsOfACM: with the profile acm, Towline has fewer rights than with ocm, and only bringsCRD in addition. The end-to-end
+// suite checks that Towline uses each right of ocm.
 func TestChartRightsOfACM(t *testing.T) {
 	ocm, acm := rights(t), rights(t, "--set=profile=acm")
 	for right := range acm {
@@ -35,7 +36,7 @@ func TestChartRightsOfACM(t *testing.T) {
 	}
 }
 
-// rights are those that the chart's roles give, as "<role> <verb> <group>/<resource> <name>".
+// rights returns the rights in the chart's roles, as "<role> <verb> <group>/<resource> <name>".
 func rights(t *testing.T, values ...string) map[string]bool {
 	t.Helper()
 	out, err := template(t, helms[0], namespace, append(values, placeholder...)...)
@@ -45,7 +46,7 @@ func rights(t *testing.T, values ...string) map[string]bool {
 	return rightsIn(t, out)
 }
 
-// rightsIn are those of a manifest's roles.
+// rightsIn returns the rights in the roles of a manifest.
 func rightsIn(t *testing.T, manifest []byte) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -66,7 +67,7 @@ func rightsIn(t *testing.T, manifest []byte) map[string]bool {
 	return found
 }
 
-// each are the rights of a rule, one by one.
+// each splits a rule into single rights: "<verb> <group>/<resource> <name>", or "<verb> <URL>".
 func each(rule rbacv1.PolicyRule) (found []string) {
 	names := rule.ResourceNames
 	if len(names) == 0 {
@@ -87,8 +88,8 @@ func each(rule rbacv1.PolicyRule) (found []string) {
 	return found
 }
 
-// TestRightsOfACMAreThoseOfItsControllers: with the profile acm, the controller may do what the code that runs there asks for, and
-// nothing that the controller gitopscluster alone asks for.
+// TestRightsOfACMAreThoseOfItsControllers: with the profile acm, the controller has exactly the rights requested by RBAC markers in
+// the running code. Rights requested only by the controller gitopscluster are missing.
 func TestRightsOfACMAreThoseOfItsControllers(t *testing.T) {
 	list, err := exec.CommandContext(t.Context(), "go", "list", "../controllers/...", "../cmd/...").Output()
 	if err != nil {
@@ -100,7 +101,7 @@ func TestRightsOfACMAreThoseOfItsControllers(t *testing.T) {
 		switch {
 		case strings.HasSuffix(pkg, "/controllers/gitopscluster"):
 			left++
-		case strings.HasSuffix(pkg, "/controllers/decisions"): // which has a role of its own
+		case strings.HasSuffix(pkg, "/controllers/decisions"): // The controller decisions has a separate role.
 		default:
 			args = append(args, "paths="+pkg)
 		}

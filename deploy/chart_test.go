@@ -22,18 +22,19 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// helms are the versions of Helm that render the chart.
+// helms are the tested versions of Helm.
 var helms = []string{"helm3", "helm4"}
 
-// placeholder is the image that the manifests of kustomize have.
+// placeholder has the Helm arguments for the image in the manifests of kustomize.
 var placeholder = []string{"--set=image.repository=towline", "--set=image.tag=latest"}
 
-// programs are where the versions of Helm are. To ask Go for one takes longer than what it does.
+// programs return the path of each version of Helm and of helm-unittest. Each path is cached, because a request to Go takes longer
+// than a run of the program.
 var programs = map[string]func() (string, error){
 	"helm3": built("helm3", "helm"), "helm4": built("helm4", "helm"), "helm-unittest": built("helm-unittest", "helm-unittest"),
 }
 
-// built has Go build a tool of a folder of .ci/tools, once.
+// built returns a function for the path of a tool. Go builds the tool from a folder of .ci/tools at the first call.
 func built(folder, tool string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		out, err := exec.CommandContext(context.Background(), "go", "tool", "-n", "-modfile=../.ci/tools/"+folder+"/go.mod", tool).Output()
@@ -41,7 +42,7 @@ func built(folder, tool string) func() (string, error) {
 	})
 }
 
-// helm runs a version of Helm.
+// helm runs a program of programs. The error is the program's standard error.
 func helm(t *testing.T, version string, args ...string) ([]byte, error) {
 	t.Helper()
 	program, err := programs[version]()
@@ -57,13 +58,13 @@ func helm(t *testing.T, version string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// template renders the chart in a namespace.
+// template renders the chart for a namespace.
 func template(t *testing.T, version, namespace string, args ...string) ([]byte, error) {
 	t.Helper()
 	return helm(t, version, append([]string{"template", "towline", "chart", "--namespace=" + namespace, "--kube-version=1.35.0"}, args...)...)
 }
 
-// TestChartIsKustomize: the chart renders, object for object, what kustomize builds. So there is one truth.
+// TestChartIsKustomize: the chart renders the same objects as kustomize. So the two ways to install Towline cannot differ.
 func TestChartIsKustomize(t *testing.T) {
 	addons := []string{"--set=addons.rights.enabled=true,addons.agent.enabled=true"}
 	const shippedAddons = "../addon"
@@ -128,7 +129,7 @@ func TestChartIsKustomize(t *testing.T) {
 	}
 }
 
-// TestInstallYAMLIsTheChart: the manifest of the repository is what the chart renders without any value.
+// TestInstallYAMLIsTheChart: install.yaml has the same objects as the chart with the default values.
 func TestInstallYAMLIsTheChart(t *testing.T) {
 	install, err := os.ReadFile("install.yaml")
 	if err != nil {
@@ -143,7 +144,7 @@ func TestInstallYAMLIsTheChart(t *testing.T) {
 	}
 }
 
-// kustomize builds resources with components.
+// kustomize builds resources with components, and returns the manifest.
 func kustomize(t *testing.T, resources, components []string) []byte {
 	t.Helper()
 	dir := renderFolder(t, ".")
@@ -171,7 +172,8 @@ func kustomize(t *testing.T, resources, components []string) []byte {
 	return out
 }
 
-// objects are those of a manifest by kind, namespace and name, without what Helm adds, and without its tests.
+// objects returns the objects of a manifest by kind, namespace and name, without Helm's labels and annotations. Helm hooks, for
+// example the tests of the chart, are left out.
 func objects(t *testing.T, manifest []byte) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
@@ -200,7 +202,7 @@ func objects(t *testing.T, manifest []byte) map[string]map[string]any {
 	}
 }
 
-// withoutHelms takes off the labels and annotations of Helm.
+// withoutHelms removes the labels and annotations of Helm, and doubled line breaks in texts.
 func withoutHelms(u *unstructured.Unstructured) {
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
 	maps.DeleteFunc(labels, func(key, _ string) bool {
@@ -212,10 +214,10 @@ func withoutHelms(u *unstructured.Unstructured) {
 	eachString(u.Object, func(text string) string { return lines.ReplaceAllString(text, "\n") })
 }
 
-// lines are line breaks: kustomize doubles some in a folded text, which changes no expression.
+// lines matches line breaks. kustomize doubles some line breaks in a folded text, without an effect on expressions.
 var lines = regexp.MustCompile(`\n+`)
 
-// eachString replaces each text in a value.
+// eachString replaces each text in a value, at any depth, and returns the value.
 func eachString(value any, replace func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -232,7 +234,7 @@ func eachString(value any, replace func(string) string) any {
 	return value
 }
 
-// TestChartRefuses: a value that is wrong gives a message that names it.
+// TestChartRefuses: for a wrong value, Helm fails with a message about the value.
 func TestChartRefuses(t *testing.T) {
 	cases := map[string]struct {
 		args []string
@@ -271,7 +273,7 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestChartUnits runs the unit tests of the chart, which say what a reader of its values expects.
+// TestChartUnits runs the unit tests of the chart. The unit tests describe the expectations of a reader of the chart's values.
 func TestChartUnits(t *testing.T) {
 	out, err := helm(t, "helm-unittest", "--strict", "--color=false", "chart")
 	if err != nil {

@@ -21,13 +21,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// unchanged are the values that testdata/values.yaml leaves as they are, each with the reason.
+// unchanged are the values with the default also in testdata/values.yaml, each with the reason.
 var unchanged = map[string]string{
 	"metrics.enabled": "the other values of metrics say more",
 	"rbac.create":     "without it there would be no rights to compare",
 }
 
-// TestChartValues: what each value of the chart does. The golden file has the objects that differ from those without any.
+// TestChartValues: the golden file shows the effects of all values of the chart. The golden file has the objects different from the
+// objects of the default values.
 func TestChartValues(t *testing.T) {
 	defaults, values := readValues(t, "chart/values.yaml"), readValues(t, "testdata/values.yaml")
 	for _, path := range slices.Sorted(maps.Keys(defaults)) {
@@ -48,7 +49,7 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// readValues are the leaves of a file of values, by their paths.
+// readValues returns the leaves of a file of values, by path.
 func readValues(t *testing.T, file string) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -75,7 +76,7 @@ func flatten(path string, value any, leaves map[string]any) {
 	}
 }
 
-// difference are the objects that are new or not the same, and the names of those that are gone.
+// difference returns the new and the changed objects as YAML, after the names of the removed objects.
 func difference(t *testing.T, before, after map[string]map[string]any) []byte {
 	t.Helper()
 	out := &bytes.Buffer{}
@@ -113,7 +114,7 @@ func compareGolden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// TestChartMemory: the limit of Go's memory follows that of the container.
+// TestChartMemory: Go's memory limit (GOMEMLIMIT) follows the memory limit of the container.
 func TestChartMemory(t *testing.T) {
 	for limit, want := range map[string]string{"1Gi": "900MiB", "2Gi": "1800MiB", "512Mi": "450MiB"} {
 		t.Run(limit, func(t *testing.T) {
@@ -130,7 +131,8 @@ func TestChartMemory(t *testing.T) {
 	}
 }
 
-// TestChartArguments: Towline takes the arguments that each value gives it. Here it lacks the files that a pod has, and nothing else.
+// TestChartArguments: Towline accepts the arguments rendered by the chart. In the test, Towline may only complain about files of the
+// pod, because the test has no such files.
 func TestChartArguments(t *testing.T) {
 	for name, values := range map[string]string{"each value": "testdata/values.yaml", "none": "chart/values.yaml"} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +154,7 @@ func TestChartArguments(t *testing.T) {
 	}
 }
 
-// deploymentIn is the Deployment of the controller in a manifest.
+// deploymentIn returns the Deployment of the controller in a manifest.
 func deploymentIn(t *testing.T, manifest []byte) *appsv1.Deployment {
 	t.Helper()
 	d := &appsv1.Deployment{}

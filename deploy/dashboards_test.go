@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// panel is a part of a dashboard that shows something.
+// panel is a Grafana panel, with the tested fields.
 type panel struct {
 	Title       string     `json:"title"`
 	Description string     `json:"description"`
@@ -32,7 +32,7 @@ type dataSource struct {
 	UID string `json:"uid"`
 }
 
-// dashboard is what the tests look at of a dashboard of Grafana.
+// dashboard is a Grafana dashboard, with the tested fields.
 type dashboard struct {
 	ID          *int    `json:"id"`
 	UID         string  `json:"uid"`
@@ -47,7 +47,7 @@ type dashboard struct {
 	} `json:"templating"`
 }
 
-// readDashboards are all dashboards by the names of their files.
+// readDashboards returns all dashboards by file name.
 func readDashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	files, err := filepath.Glob("components/dashboards/*.json")
@@ -69,7 +69,8 @@ func readDashboards(t *testing.T) map[string]dashboard {
 	return found
 }
 
-// TestDashboards: each can be imported into any Grafana, and each panel says what it shows. Links to runbooks lead somewhere.
+// TestDashboards: any Grafana can import each dashboard. Each panel has a title, a description, a unit and a query. Each link of
+// a panel leads to the runbook of an alert.
 func TestDashboards(t *testing.T) {
 	sections := map[string]bool{}
 	for _, a := range readAlerts(t).Groups[0].Rules {
@@ -116,10 +117,10 @@ func checkPanel(t *testing.T, file string, p *panel, sections map[string]bool) {
 	}
 }
 
-// grafana has values for what Grafana replaces in a query.
+// grafana replaces the variables of Grafana in a query with values.
 var grafana = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$namespace", ".*")
 
-// recording is a rule of a query.
+// recording is a recording rule for Prometheus, with the query of a panel.
 type recording struct {
 	Record string `json:"record"`
 	Expr   string `json:"expr"`
@@ -130,8 +131,8 @@ var (
 	ofBucket = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestDashboardQueries: Prometheus takes each query, and docs/reference/metrics.md has each metric of Towline's own in them. The suite of
-// e2e asks them of a real Prometheus.
+// TestDashboardQueries: Prometheus accepts each query, and docs/reference/metrics.md has each of Towline's metrics in the queries.
+// The e2e suite sends the queries to a real Prometheus.
 func TestDashboardQueries(t *testing.T) {
 	reference, err := os.ReadFile("../docs/reference/metrics.md")
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
-// ofArgoCD are the components that the documentation adds to the reader's own Argo CD. TestArgoCDUIExtension and TestArgoCDHealth build
-// each with one.
+// ofArgoCD are the documented components for the reader's Argo CD. TestArgoCDUIExtension and TestArgoCDHealth build the components
+// together with a part of Argo CD.
 var ofArgoCD = []string{"../towline/deploy/argocd-ui-extension", "../towline/deploy/argocd-health"}
 
-// TestDocumentedKustomizations: kustomize builds each of its files that the documentation shows, beside the overlays.
+// TestDocumentedKustomizations: kustomize builds each kustomization.yaml of the documentation, in a folder beside the overlays.
 func TestDocumentedKustomizations(t *testing.T) {
 	built := 0
 	all := pages(t, documented.Written...)
@@ -26,7 +26,7 @@ func TestDocumentedKustomizations(t *testing.T) {
 		for _, b := range documented.Blocks(page, all[page]) {
 			k := kustomization{}
 			if b.Kind != "yaml" || sigsyaml.UnmarshalStrict([]byte(b.Text), &k) != nil || len(k.Resources)+len(k.Components) == 0 {
-				continue // checkYAML decodes what is something else
+				continue // checkYAML decodes all further YAML.
 			}
 			if len(k.Components) == 1 && slices.Contains(ofArgoCD, k.Components[0]) {
 				continue
@@ -40,7 +40,7 @@ func TestDocumentedKustomizations(t *testing.T) {
 	}
 }
 
-// buildDocumented builds a block as an overlay of the repository.
+// buildDocumented builds a documented kustomization.yaml as an overlay of the repository. The manifest must have the controller.
 func buildDocumented(t *testing.T, b block) {
 	t.Helper()
 	dir := renderFolder(t, "overlays")

@@ -14,7 +14,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// recorder writes its arguments to a new file, reads standard input where kubectl would, and prints a line for loops.
+// recorder is a script in place of a program. The script writes the arguments to a new file, reads standard input with "-f -", and
+// prints a line for a loop over the output of jq or sha1sum.
 const recorder = `#!/bin/bash
 printf '%s\0' "${0##*/}" "$@" > "$RECORD/$$"
 case " $* " in *" -f - "*) mapfile -t _;; esac
@@ -22,7 +23,8 @@ case "${0##*/}" in jq) echo "namespace name";; sha1sum) echo "0000 -";; esac
 exit 0
 `
 
-// checks are what is done with a command. The programs with nil are others' and are not run: bash has parsed the line.
+// checks are the checks of the recorded arguments, by program. The programs with nil are foreign programs without a check: only bash
+// parses the command.
 var checks = map[string]func([]string) error{
 	"helm": checkHelm, "kubectl": checkKubectl, "make": checkMake, "towline": checkTowline, "go": checkGo,
 	"towline-maestro": checkTowlineMaestro,
@@ -30,7 +32,8 @@ var checks = map[string]func([]string) error{
 	"operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
 }
 
-// checkShell has bash run a block with recorders in place of all programs, and checks what they were called with.
+// checkShell runs a block with bash and with recorders in place of all programs. checkShell then checks the recorded arguments, and
+// returns the number of calls.
 func checkShell(t *testing.T, b block) int {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +75,8 @@ func checkShell(t *testing.T, b block) int {
 	return len(calls)
 }
 
-// checkConsole checks the commands of a block that shows what they print, or of one without any.
+// checkConsole checks the commands of a block with commands and output. checkConsole returns the number of calls: 0 for a block
+// without commands.
 func checkConsole(t *testing.T, b block) int {
 	t.Helper()
 	commands := b.Shell()
@@ -83,7 +87,7 @@ func checkConsole(t *testing.T, b block) int {
 	return checkShell(t, b)
 }
 
-// checkMake wants the target to be there, and the Makefile to read the variables.
+// checkMake returns an error if the Makefile does not have a target, or does not read a variable.
 func checkMake(words []string) error {
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {
@@ -102,7 +106,7 @@ func checkMake(words []string) error {
 	return nil
 }
 
-// checkGo wants the package that is run to be there.
+// checkGo returns an error if the package of `go -C FOLDER run PACKAGE` is missing, or for a different command.
 func checkGo(words []string) error {
 	if len(words) < 4 || words[0] != "-C" || words[2] != "run" {
 		return fmt.Errorf("only go -C FOLDER run PACKAGE is known")
@@ -111,7 +115,7 @@ func checkGo(words []string) error {
 	return err
 }
 
-// checkTowline wants each flag to be one of the command.
+// checkTowline returns an error for a command or a flag missing from docs/reference/flags.md.
 func checkTowline(words []string) error {
 	page, err := os.ReadFile("../docs/reference/flags.md")
 	if err != nil {
@@ -130,7 +134,7 @@ func checkTowline(words []string) error {
 	return nil
 }
 
-// checkTowlineMaestro has the program read its arguments, and say what they mean.
+// checkTowlineMaestro runs towline-maestro with the arguments and --help. An unknown command or flag is an error.
 func checkTowlineMaestro(words []string) error {
 	run := exec.Command("go", append([]string{"run", "."}, append(words, "--help")...)...) //nolint:noctx // it prints its help
 	run.Dir = "../cmd/towline-maestro"
@@ -141,7 +145,8 @@ func checkTowlineMaestro(words []string) error {
 	return nil
 }
 
-// checkHelm renders what would be installed. Of an upgrade it renders the values that the command names.
+// checkHelm renders the chart with the arguments of an install or upgrade. For an upgrade, the values of the former release are
+// missing. checkHelm accepts `helm test` and `helm uninstall` without a check, and returns an error for all further commands.
 func checkHelm(words []string) error {
 	switch words[0] {
 	case "test", "uninstall":
@@ -173,20 +178,20 @@ func checkHelm(words []string) error {
 	return nil
 }
 
-// verbs are kubectl's, with how many words say what each of them does.
+// verbs are the documented verbs of kubectl, with the least number of words for each verb (2 for "rollout restart").
 var verbs = map[string]int{
 	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "replace": 1, "rollout": 2,
 	"scale": 1, "wait": 1,
 }
 
-// kubectlFlags are those that the documentation may use, and whether a word follows them.
+// kubectlFlags are the flags of kubectl allowed in the documentation. The value is true for a flag with an argument.
 var kubectlFlags = map[string]bool{
 	"-n": true, "--namespace": true, "-f": true, "-k": true, "-l": true, "-o": true, "-p": true, "-A": false, "--all": false, "--type": true,
 	"--watch": false, "--server-side": false, "--overwrite": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
 	"--serviceaccount": true, "--field-selector": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true, "--patch-file": true,
 }
 
-// checkKubectl wants the verb and the flags to be known, files to be there, and patches to be readable.
+// checkKubectl returns an error for an unknown verb or flag, a missing file, or an unreadable patch.
 func checkKubectl(words []string) error {
 	if words[0] == "towline" {
 		return checkPlugin(words[1:])
@@ -221,7 +226,7 @@ func checkKubectl(words []string) error {
 	return nil
 }
 
-// made are files and folders that commands of the documentation make.
+// made are files and folders created by commands of the documentation.
 var made = []string{"bin/install.yaml", "bin/addon.yaml"}
 
 func checkKubectlFlag(flag, value string) error {
@@ -239,9 +244,9 @@ func checkKubectlFlag(flag, value string) error {
 	return nil
 }
 
-// checkPlugin wants a command of kubectl towline, and its flags, to be in docs/cli.
+// checkPlugin returns an error if docs/cli does not have a command of kubectl towline, or a flag of the command.
 func checkPlugin(words []string) error {
-	if words[0] == "__complete" { // a shell's own question
+	if words[0] == "__complete" { // the request of a shell for completions
 		return nil
 	}
 	n := 0

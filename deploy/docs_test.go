@@ -15,7 +15,8 @@ import (
 // block is a fenced block of a page.
 type block = documented.Block
 
-// pages are the pages of some folders, by their paths from the root of the repository. Each pattern has to find some.
+// pages returns the text of the pages matching the patterns, by path from the root of the repository. A pattern without a page fails
+// the test.
 func pages(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
 	found, err := documented.Pages("..", patterns...)
@@ -25,15 +26,15 @@ func pages(t *testing.T, patterns ...string) map[string]string {
 	return found
 }
 
-// generated are the pages that the code writes.
+// generated are the patterns of the pages generated from code.
 var generated = []string{"docs/cli/*.md", "docs/reference/*.md"}
 
-// TestDocumentedBlocks: each block of the documentation is checked by what its kind is: commands are run against recorders, and
-// each of them is then checked; objects are decoded strictly. A kind that is not named here is a failure.
+// TestDocumentedBlocks checks each block of the documentation by the kind of the block. Blocks with commands run with recorders, and
+// the test then checks each command. The test decodes objects strictly. A block of an unknown kind fails the test.
 func TestDocumentedBlocks(t *testing.T) {
 	checks := map[string]func(*testing.T, block) int{
 		"sh": checkShell, "console": checkConsole, "": checkConsole, "yaml": checkYAML,
-		"mermaid": func(*testing.T, block) int { return 0 }, // a picture: nothing here checks what it says
+		"mermaid": func(*testing.T, block) int { return 0 }, // The test does not check the content of a picture.
 	}
 	checked := map[string]int{}
 	all := pages(t, documented.Written...)
@@ -61,7 +62,7 @@ var (
 	fenced  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 
-// anchors are those that GitHub gives to the headings of a page.
+// anchors returns the anchors of a page's headings, by the rules of GitHub.
 func anchors(text string) (found []string) {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 		title := strings.ToLower(linked.ReplaceAllString(m[1], "$1"))
@@ -70,7 +71,7 @@ func anchors(text string) (found []string) {
 	return found
 }
 
-// TestDocumentedLinks: each link inside the repository leads to a file that is there, and to a heading of it.
+// TestDocumentedLinks: each link inside the repository leads to an existing file. A link with an anchor leads to a heading of the file.
 func TestDocumentedLinks(t *testing.T) {
 	all := pages(t, slices.Concat(documented.Written, generated)...)
 	headings := map[string][]string{}

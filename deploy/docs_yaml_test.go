@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// kustomization is as much of kustomize's file as the documentation shows.
+// kustomization has the fields of a kustomization.yaml used in the documentation.
 type kustomization struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -36,7 +36,7 @@ type kustomization struct {
 	} `json:"images"`
 }
 
-// documentedKinds are what objects of the documentation are decoded into.
+// documentedKinds are the Go types of the documented objects, by API version and kind.
 var documentedKinds = map[string]func() any{
 	"addon.open-cluster-management.io/v1alpha1 AddOnDeploymentConfig":           func() any { return &addonv1alpha1.AddOnDeploymentConfig{} },
 	"addon.open-cluster-management.io/v1alpha1 ManagedClusterAddOn":             func() any { return &addonv1alpha1.ManagedClusterAddOn{} },
@@ -49,7 +49,7 @@ var documentedKinds = map[string]func() any{
 	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                           func() any { return &rbacv1.ClusterRoleBinding{} },
 }
 
-// documentedParts are what parts of objects are decoded into, by the keys that they have.
+// documentedParts are the Go types of documented parts of objects, by the top-level keys of a part.
 var documentedParts = map[string]func() any{
 	"args": func() any { return &corev1.Container{} },
 	"metadata": func() any {
@@ -62,10 +62,11 @@ var documentedParts = map[string]func() any{
 	"components resources": func() any { return &kustomization{} },
 }
 
-// documentSeparator is between objects of a file.
+// documentSeparator matches the line between two objects of a file.
 var documentSeparator = regexp.MustCompile(`(?m)^---$`)
 
-// checkYAML decodes each object of a block strictly, and holds keys of Towline's to those that the code has.
+// checkYAML decodes each object of a block strictly, and compares Towline's labels and annotations with the keys in the code.
+// checkYAML returns the number of decoded objects.
 func checkYAML(t *testing.T, b block) (count int) {
 	t.Helper()
 	for _, doc := range documentSeparator.Split(b.Text, -1) {
@@ -101,10 +102,10 @@ func checkYAML(t *testing.T, b block) (count int) {
 	return count
 }
 
-// checkKustomizePath wants a folder that the documentation names in an overlay to be there.
+// checkKustomizePath fails the test if a folder in a documented overlay is missing.
 func checkKustomizePath(t *testing.T, b block, path string) {
 	t.Helper()
-	if _, inside, is := strings.Cut(path, "towline/deploy/"); is { // a checkout beside the reader's own files
+	if _, inside, is := strings.Cut(path, "towline/deploy/"); is { // a clone of the repository beside the reader's files
 		path = filepath.Join("../..", inside)
 	}
 	if _, err := os.Stat(filepath.Join("overlays/argocd", path)); err != nil {
@@ -114,7 +115,7 @@ func checkKustomizePath(t *testing.T, b block, path string) {
 
 var ofTowline = regexp.MustCompile(`(apps\.open-cluster-management\.io/[a-z-]+)['": =-]`)
 
-// checkKeys wants each label and annotation of Towline's group to be in the generated list.
+// checkKeys fails the test if a label or an annotation of Towline's group is missing from docs/reference/keys.md.
 func checkKeys(t *testing.T, b block) {
 	t.Helper()
 	known, err := os.ReadFile("../docs/reference/keys.md")
@@ -122,7 +123,7 @@ func checkKeys(t *testing.T, b block) {
 		t.Fatal(err)
 	}
 	for _, m := range ofTowline.FindAllStringSubmatch(b.Text, -1) {
-		key := strings.TrimSuffix(m[1], "-") // kubectl's way to take one off
+		key := strings.TrimSuffix(m[1], "-") // A "-" after the key is kubectl's syntax to remove a label or an annotation.
 		if !strings.Contains(string(known), "`"+key+"`") {
 			t.Errorf("%s:%d: there is no %s", b.Page, b.Line, key)
 		}

@@ -1,4 +1,5 @@
-// Package deploy_test checks what deploy/install.yaml lets Towline do.
+// Package deploy_test checks the content of the folder deploy, for example Towline's rights in install.yaml, the chart, the
+// alerts and the dashboards. The package also checks the commands and objects in the documentation.
 package deploy_test
 
 import (
@@ -32,7 +33,8 @@ const namespace = "argocd"
 // byNamespace is the ClusterRole with rights to Secrets.
 const byNamespace = "towline-gitopscluster"
 
-// TestSecretsByNamespace: rights to Secrets are for the namespace of one Argo CD at a time.
+// TestSecretsByNamespace: no ClusterRoleBinding gives the rights to Secrets, because the rights are for the namespace of a single
+// Argo CD.
 func TestSecretsByNamespace(t *testing.T) {
 	for _, binding := range documents[rbacv1.ClusterRoleBinding](t, "ClusterRoleBinding") {
 		if binding.RoleRef.Name == byNamespace {
@@ -41,7 +43,8 @@ func TestSecretsByNamespace(t *testing.T) {
 	}
 }
 
-// TestOneRoleChangesApplicationSets: it can be taken away by itself, and is bound.
+// TestOneRoleChangesApplicationSets: only the ClusterRole towline-decisions gives the right to patch ApplicationSets, and the role
+// has a binding. So an administrator can remove the right alone.
 func TestOneRoleChangesApplicationSets(t *testing.T) {
 	var may []string
 	for _, role := range documents[rbacv1.ClusterRole](t, "ClusterRole") {
@@ -59,8 +62,8 @@ func TestOneRoleChangesApplicationSets(t *testing.T) {
 	}
 }
 
-// TestRolesHaveNoWildcards keeps every right one that somebody asked for by
-// name.
+// TestRolesHaveNoWildcards: each right in the roles names the API group, the resource and the verb. No role may escalate, bind or
+// impersonate. The rights to Secrets are limited.
 func TestRolesHaveNoWildcards(t *testing.T) {
 	roles := documents[rbacv1.ClusterRole](t, "ClusterRole")
 	for _, role := range documents[rbacv1.Role](t, "Role") {
@@ -86,7 +89,7 @@ func TestRolesHaveNoWildcards(t *testing.T) {
 	}
 }
 
-// ofRedis tells of the right to get the Secrets by which Argo CD's Redis is reached, and no other.
+// ofRedis tells whether a rule gives only the right to get the Secrets with the passwords and the certificate of Argo CD's Redis.
 func ofRedis(rule rbacv1.PolicyRule) bool {
 	names := []string{argoredis.TLS}
 	for _, p := range argoredis.Passwords {
@@ -95,7 +98,7 @@ func ofRedis(rule rbacv1.PolicyRule) bool {
 	return slices.Equal(rule.Verbs, []string{"get"}) && sets.New(names...).Equal(sets.New(rule.ResourceNames...))
 }
 
-// TestTheServicesOfRedisMayBeRead: by the names under which Redis is looked for.
+// TestTheServicesOfRedisMayBeRead: a Role has a rule for the Services of Redis, with the names used by Towline's search for Redis.
 func TestTheServicesOfRedisMayBeRead(t *testing.T) {
 	for _, role := range documents[rbacv1.Role](t, "Role") {
 		for _, rule := range role.Rules {
@@ -107,7 +110,8 @@ func TestTheServicesOfRedisMayBeRead(t *testing.T) {
 	t.Error("no rule is for them")
 }
 
-// TestThePolicyOfRedisIsForAllOfThem: it chooses Redis by the names under which it is looked for. The chart is compared with it.
+// TestThePolicyOfRedisIsForAllOfThem: the NetworkPolicy selects the Redis pods by the names used by Towline's search for Redis.
+// TestChartIsKustomize compares the chart with the NetworkPolicy.
 func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
 	want := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "app.kubernetes.io/name", Operator: metav1.LabelSelectorOpIn, Values: argoredis.Services},
@@ -118,9 +122,8 @@ func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
 	}
 }
 
-// TestRightsGoToTheController checks that the overlay's namespace has reached
-// the subjects of the bindings: kustomize leaves them alone when it does not
-// find the ServiceAccount.
+// TestRightsGoToTheController: the subjects of the bindings have the overlay's namespace. kustomize does not change the subjects
+// if kustomize does not find the ServiceAccount.
 func TestRightsGoToTheController(t *testing.T) {
 	want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-controller", Namespace: namespace}}
 	for _, binding := range documents[rbacv1.ClusterRoleBinding](t, "ClusterRoleBinding") {
@@ -135,7 +138,7 @@ func TestRightsGoToTheController(t *testing.T) {
 	}
 }
 
-// TestDeployment checks what a restricted namespace and a drain ask for.
+// TestDeployment: the Deployment fits into a namespace with the Pod Security level "restricted", and survives the drain of a node.
 func TestDeployment(t *testing.T) {
 	deployment := documents[appsv1.Deployment](t, "Deployment")[0]
 	pod := deployment.Spec.Template.Spec
@@ -157,8 +160,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// documents returns the objects of a kind in the manifest, and fails if there
-// are none.
+// documents returns the objects of a kind in install.yaml. A kind without an object fails the test.
 func documents[T any](t *testing.T, kind string) []T {
 	t.Helper()
 	data, err := os.ReadFile("install.yaml")
@@ -194,7 +196,7 @@ func documents[T any](t *testing.T, kind string) []T {
 	return found
 }
 
-// TestCRDs: which CRDs are there with each component for CRDs.
+// TestCRDs: the manifest has the expected CRDs with each component for CRDs.
 func TestCRDs(t *testing.T) {
 	const group = ".apps.open-cluster-management.io"
 	const own, shared, report = "applicationreports" + group, "gitopsclusters" + group, "multiclusterapplicationsetreports" + group
@@ -209,10 +211,10 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
-// component is the kustomize component of each value of the chart's crds.enabled; empty for none.
+// component is the kustomize component for each value of crds.enabled in the chart. An empty name means no component.
 var component = map[string]string{"all": "", "own": "own-crds", "none": "without-crds"}
 
-// TestOverlays: each can be built, and names one namespace throughout.
+// TestOverlays: kustomize builds each overlay, and the only Deployment is towline-controller.
 func TestOverlays(t *testing.T) {
 	overlays, err := os.ReadDir("overlays")
 	if err != nil {
@@ -220,7 +222,7 @@ func TestOverlays(t *testing.T) {
 	}
 	for _, overlay := range overlays {
 		if strings.HasPrefix(overlay.Name(), "_") {
-			continue // a test that was killed has left it
+			continue // a leftover of a killed test
 		}
 		if found := names(t, renderOverlay(t, overlay.Name(), ""), "Deployment"); !slices.Equal(found, []string{"towline-controller"}) {
 			t.Errorf("%s: Deployments %v", overlay.Name(), found)
@@ -228,7 +230,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestACM: where another product keeps the GitOpsClusters, Towline has no controller of them, and none of its rights.
+// TestACM: in the overlay acm, Towline runs without the controller of GitOpsClusters and without the controller's rights, because
+// Advanced Cluster Management handles the GitOpsClusters.
 func TestACM(t *testing.T) {
 	whole, manifest := renderOverlay(t, "openshift-gitops", ""), renderOverlay(t, "acm", "own-crds")
 	for _, word := range []string{"gitopsclusters", "- placements\n", "- leases\n  verbs:\n  - get\n- apiGroups", "name: towline-gitopscluster"} {
@@ -256,7 +259,7 @@ func TestACM(t *testing.T) {
 	}
 }
 
-// withoutCRDs is a manifest without those.
+// withoutCRDs returns a manifest without the CRDs.
 func withoutCRDs(manifest []byte) string {
 	var kept []string
 	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
@@ -267,14 +270,15 @@ func withoutCRDs(manifest []byte) string {
 	return strings.Join(kept, "\n---\n")
 }
 
-// render is the overlay for Argo CD with a component more.
+// render returns the manifest of the overlay argocd with an additional component.
 func render(t *testing.T, component string) []byte {
 	t.Helper()
 	return renderOverlay(t, "argocd", component)
 }
 
-// renderFolder is a folder in one of the repository, until the test ends: a kustomization may read below itself, and its neighbours by
-// name only. Go's tools pass over a folder whose name begins with an underscore; one that is gone while they look ends them.
+// renderFolder creates a folder inside a folder of the repository, until the test ends, because a kustomization reaches the
+// repository's folders only by relative paths. The name begins with an underscore, because Go's tools skip folders with an
+// underscore in front. Go's tools fail if a searched folder disappears during the search.
 func renderFolder(t *testing.T, in string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(in, "_render-")
@@ -285,7 +289,7 @@ func renderFolder(t *testing.T, in string) string {
 	return dir
 }
 
-// renderOverlay is an overlay with a component more; empty for none.
+// renderOverlay returns the manifest of an overlay with an additional component. An empty name means no component.
 func renderOverlay(t *testing.T, overlay, component string) []byte {
 	t.Helper()
 	dir := renderFolder(t, ".")
@@ -304,7 +308,7 @@ func renderOverlay(t *testing.T, overlay, component string) []byte {
 	return out
 }
 
-// names are those of the objects of a kind in a manifest.
+// names returns the names of the objects of a kind in a manifest.
 func names(t *testing.T, manifest []byte, kind string) (found []string) {
 	t.Helper()
 	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {

@@ -7,7 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// TestMaestroMigrations: each step of a move is a Job whose arguments towline-maestro knows.
+// TestMaestroMigrations: each step of a migration is a Job with valid arguments for towline-maestro.
 func TestMaestroMigrations(t *testing.T) {
 	for folder, want := range map[string]string{
 		"to-maestro": "migrate copy --to=maestro", "to-hub": "migrate copy --to=hub", "clean": "migrate clean",
@@ -25,7 +25,7 @@ func TestMaestroMigrations(t *testing.T) {
 	}
 }
 
-// TestMaestroTakesNothingOver: what is installed leaves the hub's own works in use.
+// TestMaestroTakesNothingOver: deploy/maestro has no APIService. So the hub's own ManifestWorks stay in use after the installation.
 func TestMaestroTakesNothingOver(t *testing.T) {
 	for name := range maestroObjects(t, "") {
 		if strings.HasPrefix(name, "APIService ") {

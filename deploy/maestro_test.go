@@ -17,7 +17,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// maestroObjects are those of deploy/maestro or a folder in it, by kind, namespace and name.
+// maestroObjects returns the objects of deploy/maestro, or of a subfolder, by kind, namespace and name.
 func maestroObjects(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	args := []string{"tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", filepath.Join("maestro", folder)}
@@ -48,8 +48,8 @@ func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) 
 	return out
 }
 
-// TestMaestroRights: it reads what admission is about, asks who may do what, and changes nothing on the hub but its Lease and the Secret
-// with its key.
+// TestMaestroRights: towline-maestro may read the objects for admission and check the rights of users. On the hub, towline-maestro
+// may change only the Lease and the Secret with the key.
 func TestMaestroRights(t *testing.T) {
 	objects := maestroObjects(t, "")
 	read := maestroObject[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
@@ -90,7 +90,8 @@ func TestMaestroRights(t *testing.T) {
 	}
 }
 
-// expectKeyRights wants rights to one Secret, and no right to make any: in Argo CD's namespace, a Secret can be a cluster or a repository.
+// expectKeyRights checks that the only rights to Secrets are for the Secret towline-maestro-ids, without the right to create
+// Secrets. In Argo CD's namespace, a new Secret can add a cluster or a repository.
 func expectKeyRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r rbacv1.PolicyRule) bool { return !slices.Contains(r.Resources, "secrets") })
@@ -102,7 +103,7 @@ func expectKeyRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	}
 }
 
-// TestMaestroKey: the installation brings the Secret, and never a key: an apply must not write over the one that is in use.
+// TestMaestroKey: the installation brings the Secret without a key, because an apply must not overwrite the key in use.
 func TestMaestroKey(t *testing.T) {
 	secret := maestroObject[corev1.Secret](t, maestroObjects(t, ""), "Secret argocd/towline-maestro-ids")
 	if len(secret.Data)+len(secret.StringData) > 0 || secret.Immutable != nil {
@@ -111,7 +112,8 @@ func TestMaestroKey(t *testing.T) {
 	expectKeyRights(t, maestroObject[rbacv1.Role](t, maestroObjects(t, "migrate/to-maestro"), "Role argocd/towline-maestro-migrate").Rules)
 }
 
-// TestMaestroDoor: the APIService leads to the pods, by a Service and past a NetworkPolicy that choose them.
+// TestMaestroDoor: the APIService leads to the pods of towline-maestro. The Service and the NetworkPolicy select the pods, and have the
+// pods' port. The pods run with restricted security settings, and in a single replica.
 func TestMaestroDoor(t *testing.T) {
 	objects := maestroObjects(t, "")
 	pod := maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template

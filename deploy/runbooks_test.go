@@ -9,8 +9,8 @@ import (
 
 const runbooks = "https://github.com/towline-io/towline/blob/main/docs/runbooks.md#"
 
-// TestRunbooks: each alert has a section that says what it means, where to look, the fix and what not to do, and all commands
-// there, and in the alert itself, are those that kubectl towline has.
+// TestRunbooks: docs/runbooks.md has a section for each alert: the meaning, where to look, the fix, and the actions to avoid. kubectl
+// towline has all commands in the sections and in the alerts.
 func TestRunbooks(t *testing.T) {
 	data, err := os.ReadFile("../docs/runbooks.md")
 	if err != nil {
@@ -48,7 +48,8 @@ func TestRunbooks(t *testing.T) {
 
 var quoted = regexp.MustCompile("`kubectl towline ([^`]+)`")
 
-// checkCommands compares the commands of kubectl towline in a text with docs/cli, which is generated. There have to be so many.
+// checkCommands compares the commands of kubectl towline in a text with the generated pages of docs/cli. Fewer commands than least fail
+// the test.
 func checkCommands(t *testing.T, where, text string, least int) {
 	t.Helper()
 	found := quoted.FindAllStringSubmatch(text, -1)

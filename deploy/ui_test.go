@@ -13,7 +13,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// TestUI: the status page is off by default, and has neither rights nor a token where it is on.
+// TestUI: the status page is off by default. The enabled status page has neither rights nor a token.
 func TestUI(t *testing.T) {
 	install, err := os.ReadFile("install.yaml")
 	if err != nil {
