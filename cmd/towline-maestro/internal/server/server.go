@@ -32,38 +32,40 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// Options are those of the API server: how it serves, and which hub it asks who a user is and what he may do.
+// Options are the options of the API server: for serving, for the leader election, and for the hub's authentication and
+// authorization.
 type Options struct {
-	// LeaderElect has one of several processes lead, by a Lease in LeaderElectNamespace.
+	// LeaderElect turns on the leader election: of several processes, only the holder of a Lease in
+	// LeaderElectNamespace leads.
 	LeaderElect          bool
 	LeaderElectNamespace string
 
 	recommended *options.RecommendedOptions
 }
 
-// NewOptions are the defaults.
+// NewOptions returns the default options.
 func NewOptions() *Options {
 	o := options.NewRecommendedOptions("", nil)
-	o.Etcd = nil // Maestro has the works
+	o.Etcd = nil // Maestro stores the works.
 	o.EgressSelector, o.Traces = nil, nil
 	o.SecureServing.BindPort = 8443
-	// The hub's API server has limited its users already.
+	// The hub's API server already limits the requests of users.
 	o.Features.EnablePriorityAndFairness = false
 	return &Options{LeaderElect: true, LeaderElectNamespace: "argocd", recommended: o}
 }
 
-// AddFlags registers these, and the flags of Kubernetes' library for API servers.
+// AddFlags registers the flags of the leader election, and the flags of Kubernetes' library for API servers.
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "of several processes one serves, and the others wait for it to end")
 	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "namespace of the Lease by which one is chosen")
 	o.recommended.AddFlags(fs)
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error for invalid options.
 func (o *Options) Validate() error { return utilerrors.NewAggregate(o.recommended.Validate()) }
 
-// New makes a server of a mirror's works, and gives a client of the hub. The server is ready when the mirror has been filled, and Maestro
-// does not refuse to tell of statuses.
+// New returns a server of a mirror's works, and a client of the hub. The server is ready if the mirror has read all
+// works and Maestro does not refuse the subscription to statuses.
 func New(o *Options, m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*genericserver.GenericAPIServer, kubernetes.Interface, error) {
 	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
 		return nil, nil, fmt.Errorf("certificate: %w", err)
@@ -83,13 +85,15 @@ func New(o *Options, m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*ge
 	return server, hub, err
 }
 
-// refuseStreams has the library refuse watches that ask for all works first (sendInitialEvents), as API servers before Kubernetes 1.34
-// do (1.32 excepted): then client-go's caches ask for lists. Both sides need twice the CPU to write and to read 100,000 works as events of a watch.
+// refuseStreams makes the library refuse watches with a request for all works first (sendInitialEvents), like API
+// servers before Kubernetes 1.34 (except 1.32). Then client-go's caches use lists. With 100,000 works as the events of
+// a watch, the server and the client need twice the CPU of a list.
 func refuseStreams() error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.WatchList): false})
 }
 
-// newConfig is the configuration of the server, but for where it serves and whom it asks.
+// newConfig returns the configuration and the scheme of the server. The configuration lacks the address of the server
+// and the hub's authentication and authorization.
 func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*genericserver.RecommendedConfig, *runtime.Scheme, error) {
 	scheme, err := newScheme()
 	if err = errors.Join(err, refuseStreams()); err != nil {
@@ -112,7 +116,8 @@ func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*generics
 	return config, scheme, nil
 }
 
-// ready says what the process lacks to serve works, with what Maestro said last. Who may read /readyz/works sees it, and the log.
+// ready returns the obstacle to serving works, with the last error of Maestro, or nil. The error is visible in the log,
+// and to users with the right to read /readyz/works.
 func ready(m *mirror.Mirror, c *contact.Contact) error {
 	var err error
 	switch err = leads(m); {
@@ -128,7 +133,7 @@ func ready(m *mirror.Mirror, c *contact.Contact) error {
 	return err
 }
 
-// leads is an error for a process that has not read the works, or does not lead any more.
+// leads returns an error if the process has not read the works, or no longer leads.
 func leads(m *mirror.Mirror) error {
 	if !m.Filled() {
 		return errNotFilled
@@ -136,7 +141,7 @@ func leads(m *mirror.Mirror) error {
 	return m.MayWrite()
 }
 
-// install makes the server, and has it serve works.
+// install returns a server with the API of works.
 func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m *mirror.Mirror) (*genericserver.GenericAPIServer, error) {
 	server, err := config.Complete().New(name, genericserver.NewEmptyDelegate())
 	if err != nil {
@@ -150,24 +155,27 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m 
 	return server, server.InstallAPIGroup(&group)
 }
 
-// name is that of the server.
+// name is the name of the server, and the title of the OpenAPI documents.
 const name = "towline-maestro"
 
-// watchesEnd is how long a server that stops waits for open watches to end, and then for their connections to be closed. Without it the
-// library tells watches nothing, and waits a minute for them, its RequestTimeout. So long, a client that watches sees no change, though
-// another process leads already.
+// watchesEnd is the time that a stopping server waits for the end of open watches, and then again for the end of the
+// connections. Without watchesEnd, the library does not end the watches, and waits for the watches for a minute
+// (RequestTimeout). In the minute, a watching client sees no change, although a new process already leads.
 const watchesEnd = 10 * time.Second
 
-// errNotFilled says that an empty list would be wrong: this process does not lead, or has just begun to.
+// errNotFilled means that the mirror has not read the works. The process does not lead, or has just begun to lead. An
+// empty list would be wrong.
 var errNotFilled = errors.New("the works have not been read from Maestro yet")
 
-// errNotTold says that the works would stay as they are: Maestro has not let this process subscribe yet.
+// errNotTold means that the mirror would miss status changes, because Maestro has not accepted the subscription of the
+// process yet.
 var errNotTold = errors.New("statuses are not told by Maestro")
 
-// version is the API that is served.
+// version is the served API group and version.
 var version = schema.GroupVersion{Group: workv1.GroupName, Version: workv1.GroupVersion.Version}
 
-// newScheme knows works, as the API's version and as the library's internal one: they are the same type.
+// newScheme returns a scheme with the types of works. The version v1 and the library's internal version have the same
+// Go types.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := workv1.Install(scheme); err != nil {
@@ -181,8 +189,8 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, scheme.SetVersionPriority(version)
 }
 
-// definitions are the OpenAPI definitions of what is served. A work's own are those of its CRD, which the hub has: here its spec and its
-// status are objects of any content.
+// definitions returns the OpenAPI definitions of the served types. The spec and the status of a work are objects with
+// any content, because the hub's CRD has the definitions of the fields.
 func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
 	out := generatedopenapi.GetOpenAPIDefinitions(ref)
 	object := func(properties map[string]spec.Schema) spec.Schema {
@@ -195,7 +203,7 @@ func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
 	of := func(name string) spec.Schema { return spec.Schema{SchemaProps: spec.SchemaProps{Ref: ref(name)}} }
 	meta, listMeta := metav1.ObjectMeta{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()
-	const pkg = "io.open-cluster-management.api.work.v1." // as the library names a type's definition
+	const pkg = "io.open-cluster-management.api.work.v1." // the library's prefix for the definitions of the Go package
 	out[pkg+"ManifestWork"] = common.OpenAPIDefinition{
 		Schema: object(map[string]spec.Schema{
 			"apiVersion": text, "kind": text, "metadata": of(meta), "spec": object(nil), "status": object(nil),

@@ -44,20 +44,21 @@ const (
 	cluster = "cluster1"
 )
 
-// world is a server of the works of a Maestro, and a client of it.
+// world is a server of the works in a test Maestro, with a client of the server.
 type world struct {
 	*testing.T
 
 	maestro *maestrotest.Maestro
 	config  *rest.Config
 	works   workclient.ManifestWorkInterface
-	stop    func() // returns when it has ended
+	stop    func() // returns after the end of the server
 
-	// lost is why the process may not write; nil where it may.
+	// lost is the reason why the process may not write; nil if the process may write.
 	lost atomic.Pointer[string]
 }
 
-// serve runs the API as it ships, but for who may do what: that takes a hub, and the end-to-end suite has one.
+// serve runs the shipped API without the authentication and authorization of users, and waits for the server. The
+// end-to-end suite tests the authorization, because the authorization needs a hub.
 func serve(t *testing.T) *world {
 	t.Helper()
 	w := start(t, maestrotest.New())
@@ -68,7 +69,7 @@ func serve(t *testing.T) *world {
 	return w
 }
 
-// start does not wait until it is ready.
+// start starts a server of the works in a Maestro, and does not wait until the server is ready.
 func start(t *testing.T, m *maestrotest.Maestro) *world {
 	t.Helper()
 	known := contact.With(m)
@@ -162,7 +163,7 @@ func (w *world) create(name, word string) *workv1.ManifestWork {
 	return made
 }
 
-// ids are those of bundles, in each test.
+// ids computes the bundle ids in all tests.
 var ids = bundle.NewIDs(source, []byte("a key that is the same in all tests"))
 
 func id(name string) string {
@@ -198,7 +199,8 @@ func TestCreateAndRead(t *testing.T) {
 	}
 }
 
-// TestNoWorkShowsItsID: who may read works on the hub need not be trusted with the ids that they have in Maestro.
+// TestNoWorkShowsItsID: a work on the hub does not contain the bundle's id in Maestro, because readers of works may not
+// be trusted with the ids.
 func TestNoWorkShowsItsID(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
@@ -217,7 +219,7 @@ func TestNoWorkShowsItsID(t *testing.T) {
 	}
 }
 
-// TestDryRun: the answer is that of the write, and nothing is written.
+// TestDryRun: a dry run has the same answer as the write, and does not write to Maestro.
 func TestDryRun(t *testing.T) {
 	w := serve(t)
 	dry := []string{metav1.DryRunAll}
@@ -241,7 +243,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestUpdates: each kind of patch, with the preconditions of the Kubernetes API.
+// TestUpdates: updates and each kind of patch work, with the preconditions of the Kubernetes API.
 func TestUpdates(t *testing.T) {
 	w := serve(t)
 	made := w.create("a", "x")
@@ -289,7 +291,7 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
-// TestDelete: with preconditions, and it ends when the agent has answered.
+// TestDelete: a deletion obeys the preconditions, and ends after the answer of the work agent.
 func TestDelete(t *testing.T) {
 	w := serve(t)
 	made := w.create("a", "x")
@@ -322,7 +324,8 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestPages: a list comes in pages, of all namespaces or of one, and its version is that of its first page.
+// TestPages: a list with a limit comes in pages. All pages have the version of the first page. Selectors limit the
+// list.
 func TestPages(t *testing.T) {
 	w := serve(t)
 	for i := range 5 {
@@ -368,7 +371,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// next is the next event of a watch.
+// next returns the next event of a watch. The test fails if the watch ends, or without an event in 20 seconds.
 func next(t *testing.T, events watch.Interface) watch.Event {
 	t.Helper()
 	select {
@@ -383,7 +386,7 @@ func next(t *testing.T, events watch.Interface) watch.Event {
 	return watch.Event{}
 }
 
-// seen is an event in words.
+// seen returns the type of an event and the name of the work.
 func seen(event watch.Event) string {
 	work, ok := event.Object.(*workv1.ManifestWork)
 	if !ok {
@@ -392,7 +395,8 @@ func seen(event watch.Event) string {
 	return string(event.Type) + " " + work.Name
 }
 
-// TestWatchesEndWithTheServer: whoever watches then goes on with the process that leads next.
+// TestWatchesEndWithTheServer: a stopping server ends the watches soon, so that watching clients can go on with the
+// next leader.
 func TestWatchesEndWithTheServer(t *testing.T) {
 	w := serve(t)
 	events, err := w.works.Watch(t.Context(), metav1.ListOptions{})
@@ -404,7 +408,7 @@ func TestWatchesEndWithTheServer(t *testing.T) {
 	next(t, events)
 	began := time.Now()
 	w.stop()
-	if took := time.Since(began); took > 30*time.Second { // without an end of watches it takes a minute
+	if took := time.Since(began); took > 30*time.Second { // The server needs a minute if the server does not end the watches.
 		t.Errorf("the server ended after %s", took)
 	}
 	w.eventually("the watch has ended", func() bool {
@@ -417,7 +421,8 @@ func TestWatchesEndWithTheServer(t *testing.T) {
 	})
 }
 
-// TestWatch: from a version, with the works that are there first, of those that are selected, and from a version that is too old.
+// TestWatch: a watch from a version, a watch with all existing works first, a watch with a selector, and a watch from
+// an expired version.
 func TestWatch(t *testing.T) {
 	w := serve(t)
 	made := w.create("a", "x")
@@ -461,7 +466,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNoStream: a watch that asks for all works first is refused, and client-go's caches ask for lists then.
+// TestNoStream: the server refuses a watch with a request for all works first. client-go's caches then use lists.
 func TestNoStream(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
@@ -485,7 +490,8 @@ func TestNoStream(t *testing.T) {
 	<-done
 }
 
-// TestWatchChanges: a work that is no longer selected is gone for those who watch, and the agent's word is a change.
+// TestWatchChanges: a work leaving the selection is a deletion for the watch, and a status report of the work agent is
+// a change.
 func TestWatchChanges(t *testing.T) {
 	w := serve(t)
 	made := w.create("a", "x")
@@ -510,7 +516,7 @@ func TestWatchChanges(t *testing.T) {
 	}
 }
 
-// get is what the server answers at a path.
+// get returns the server's answer to a GET request for a path.
 func (w *world) get(path, accept string) (status int, body []byte) {
 	w.Helper()
 	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.config.Host+path, nil)
@@ -533,7 +539,8 @@ func (w *world) get(path, accept string) (status int, body []byte) {
 	return response.StatusCode, body
 }
 
-// says waits until the process is not ready, and says why to who may read that, and not to everybody.
+// says waits until /readyz/works reports an error with the given parts. /readyz?verbose must fail without the last
+// part, because all users may read /readyz.
 func (w *world) says(parts ...string) {
 	w.Helper()
 	w.eventually(strings.Join(parts, " "), func() bool {
@@ -547,7 +554,8 @@ func (w *world) says(parts ...string) {
 	}
 }
 
-// TestAProcessThatIsFollowed by another one is not ready, and answers no reads: what it has may be old.
+// TestAProcessThatIsFollowed: a process is not ready after the election of a new leader, and refuses reads, because the
+// works of the process may be old.
 func TestAProcessThatIsFollowed(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
@@ -565,14 +573,15 @@ func TestAProcessThatIsFollowed(t *testing.T) {
 	}
 }
 
-// TestNotFilled: a process that cannot read the works is not ready, and says why.
+// TestNotFilled: a process without access to the works is not ready, and reports the reason.
 func TestNotFilled(t *testing.T) {
 	m := maestrotest.New()
 	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errors.New("connection refused") }})
 	start(t, m).says(errNotFilled.Error(), "the last error: read", "connection refused")
 }
 
-// TestReadiness: a process that Maestro does not let subscribe is not ready, and says why. One that was ready stays so.
+// TestReadiness: a process is not ready while Maestro refuses the subscription, and reports the reason. A ready process
+// stays ready if Maestro refuses a later subscription.
 func TestReadiness(t *testing.T) {
 	m := maestrotest.New()
 	refuse := func() error { return errors.New("token not authenticated") }
@@ -603,7 +612,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestTable is what kubectl shows.
+// TestTable: the server answers a request for a Table, the format for kubectl.
 func TestTable(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
@@ -617,7 +626,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestMetadataOnly: the garbage collector reads and watches nothing but metadata.
+// TestMetadataOnly: a dynamic client lists works with the manifests.
 func TestMetadataOnly(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")

@@ -27,7 +27,8 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// works implements the REST verbs of ManifestWorks, but for their status: agents write that through Maestro.
+// works implements the REST verbs of ManifestWorks, without the verbs of the status. Agents write the status through
+// Maestro.
 type works struct {
 	rest.TableConvertor
 
@@ -60,8 +61,8 @@ func (s *works) NamespaceScoped() bool { return true }
 // GetSingularName implements rest.SingularNameProvider.
 func (s *works) GetSingularName() string { return "manifestwork" }
 
-// ready is an error until all works have been read once: an empty list would say that there are none. So it is for a process that another
-// one has followed, or may have: what it has may be old.
+// ready returns an error until the mirror has read all works once, because an early list would be empty. ready also
+// returns an error if a newer process leads or may lead, because the works of the mirror may be old.
 func (s *works) ready() error {
 	if err := leads(s.mirror); err != nil {
 		return apierrors.NewServiceUnavailable(err.Error())
@@ -69,7 +70,8 @@ func (s *works) ready() error {
 	return nil
 }
 
-// Get implements rest.Getter. Where any state will do, it is the mirror's; otherwise Maestro is asked.
+// Get implements rest.Getter. A request with a resourceVersion gets the mirror's work. For a request without a
+// resourceVersion, Get reads Maestro.
 func (s *works) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -123,8 +125,8 @@ func (s *works) List(ctx context.Context, options *internalversion.ListOptions) 
 	return out, nil
 }
 
-// formatContinue says after which work the next page begins, and which version the first page had: a watch from there makes up for
-// what changed between pages.
+// formatContinue returns a continue token with the last work of a page and the version of the first page. A watch from
+// the version of the first page delivers the changes between the pages.
 func formatContinue(after *workv1.ManifestWork, at uint64) string {
 	text := strings.Join([]string{strconv.FormatUint(at, 10), after.Namespace, after.Name}, "\x00")
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
@@ -141,7 +143,7 @@ func parseContinue(token string) (after types.NamespacedName, at uint64, err err
 	return after, at, err
 }
 
-// selection says which works a request is about.
+// selection selects the works of a request.
 type selection struct {
 	namespace string
 	labels    labels.Selector
@@ -205,7 +207,7 @@ func (s *works) Create(
 	return shown(made), err
 }
 
-// check tells what is wrong with a work. What Maestro checks itself, the manifests, it is left to.
+// check returns an error for invalid metadata of a work. Maestro checks the manifests.
 func check(w *workv1.ManifestWork) error {
 	errs := validation.ValidateObjectMeta(&w.ObjectMeta, true, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if len(errs) > 0 {
@@ -214,7 +216,7 @@ func check(w *workv1.ManifestWork) error {
 	return nil
 }
 
-// shown is what a request is answered with: the mirror's works are shared.
+// shown returns a copy of a work for the answer to a request, because all requests share the mirror's works.
 func shown(w *workv1.ManifestWork) runtime.Object {
 	if w == nil {
 		return nil
@@ -266,7 +268,7 @@ func (s *works) Update(
 	return shown(now), false, err
 }
 
-// meets tells whether an update is of the work that there is.
+// meets returns a conflict if the UID or the resourceVersion of a write does not match the present work.
 func meets(was, w *workv1.ManifestWork, only *metav1.Preconditions) error {
 	conflict := func(format string, args ...any) error {
 		return apierrors.NewConflict(mirror.Resource, was.Name, fmt.Errorf(format, args...))
@@ -283,7 +285,8 @@ func meets(was, w *workv1.ManifestWork, only *metav1.Preconditions) error {
 	return nil
 }
 
-// prepare keeps of an update what its author may change: labels, annotations, owners and the spec.
+// prepare keeps from an update only the labels, the annotations, the owners and the spec. An author of an update may
+// not change further fields.
 func prepare(w, was *workv1.ManifestWork) {
 	meta := was.ObjectMeta.DeepCopy()
 	meta.Labels, meta.Annotations, meta.OwnerReferences = w.Labels, w.Annotations, w.OwnerReferences
@@ -295,7 +298,7 @@ func unchanged(was, w *workv1.ManifestWork) bool {
 		apiequality.Semantic.DeepEqual(was.Annotations, w.Annotations) && apiequality.Semantic.DeepEqual(was.OwnerReferences, w.OwnerReferences)
 }
 
-// Delete implements rest.GracefulDeleter. The work stays until its agent has answered.
+// Delete implements rest.GracefulDeleter. The work stays until the cluster's work agent confirms the deletion.
 func (s *works) Delete(
 	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// watcher gives the changes of works to one request.
+// watcher sends the changes of works to a single watch request.
 type watcher struct {
 	results chan watch.Event
 	stop    context.CancelFunc
@@ -25,7 +25,8 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
 // Stop implements watch.Interface.
 func (w *watcher) Stop() { w.stop() }
 
-// newWatcher begins a watch after the version that the options name. Without one, or with "0", it gives all works first.
+// newWatcher begins a watch after the resourceVersion in the options. Without a resourceVersion, or with "0", the watch
+// sends all works first. An unknown resourceVersion is an expired version.
 func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, options *internalversion.ListOptions) (watch.Interface, error) {
 	var version uint64
 	first := func(func(*workv1.ManifestWork) bool) {}
@@ -55,7 +56,8 @@ func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, option
 	return w, nil
 }
 
-// follow gives what changes after a version.
+// follow sends the changes after a version. If the mirror does not have the changes any more, follow sends an error and
+// ends.
 func (w *watcher) follow(ctx context.Context, m *mirror.Mirror, selects selection, version uint64) {
 	for {
 		changes, next, known := m.After(version)
@@ -81,7 +83,8 @@ func (w *watcher) follow(ctx context.Context, m *mirror.Mirror, selects selectio
 	}
 }
 
-// event is what a change is for those who see selected works only.
+// event converts a change to the event for a watch of selected works. A work leaving the selection is a deletion, and a
+// work entering the selection is an addition. event returns false for a change outside the selection.
 func (s selection) event(c mirror.Change) (watch.Event, bool) {
 	is, was := c.Type != watch.Deleted && s.has(c.Work), s.has(c.Was)
 	switch {
@@ -97,7 +100,8 @@ func (s selection) event(c mirror.Change) (watch.Event, bool) {
 	return watch.Event{}, false
 }
 
-// own is a work for one watch, whose encoder sets the kind on it. All below its fields is shared, and only read.
+// own returns a shallow copy of a work for a single watch, because the encoder of the watch sets the kind. All watches
+// share the values below the fields, and only read the values.
 func own(w *workv1.ManifestWork) *workv1.ManifestWork {
 	out := *w
 	return &out
