@@ -1,11 +1,14 @@
-// Package mirror holds the works that Maestro has, and gives them the versions and the watches of the Kubernetes API.
+// Package mirror holds the works stored in Maestro, and adds the resource versions and the watches of the Kubernetes
+// API.
 //
-// Maestro tells a source of statuses only, and only while it listens. So what it tells is a hint: whatever is not the next status of
-// what the mirror has is read from Maestro. All works are read again at each connect and every few minutes, or more
-// rarely where that takes long; those that have changed are read every few minutes. A work is taken for
-// removed when reading it says so, never because a list lacks it.
+// Maestro sends a source only statuses, and only to a connected listener. The mirror takes each message for a hint. If
+// a message is not the next status of the known work, the mirror reads the work from Maestro. At each connect and every
+// few minutes, the mirror reads all works, or more rarely if a full read takes long. The mirror reads the changed works
+// every few minutes. A work counts as removed only after a read of the single work. A missing entry in a list proves no
+// removal.
 //
-// Writes go through the mirror, one at a time for each work, so that it has them before they are answered. One process may write
-// for one source at a time. By itself the mirror writes what Maestro has lost, and sends again what an
-// agent has not answered. It also gives a work a new id, after a stranger may have learned the old id.
+// All writes go through the mirror, one at a time for each work. The mirror stores a write before the client gets the
+// answer. Only one process may write for one source at a time. Without a request of a client, the mirror repeats writes
+// lost by Maestro, and sends a spec again to an agent that has not answered. The mirror also gives a work a new id
+// after a stranger may have learned the old id.
 package mirror

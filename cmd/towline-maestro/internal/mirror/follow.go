@@ -14,14 +14,16 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
-// errSilent ends a subscription of which nothing is heard any more.
+// errSilent ends a subscription without any message from Maestro for the time of silence.
 var errSilent = errors.New("Maestro has said nothing for " + silence.String())
 
-// firstPause is how long to wait before Maestro is followed again. While it refuses who asks, each pause is twice as long as the one before,
-// up to about what a connection waits: each attempt begins to read all works. One that cannot be reached is tried at the connection's pace.
+// firstPause is the wait before the next subscription at Maestro. While Maestro refuses the caller, each pause is twice
+// as long as the pause before, because each attempt begins to read all works. The longest pause is about
+// maestro.MaxBackoff, the longest pause of the gRPC connection. The gRPC connection sets the pace for an unreachable
+// Maestro.
 var firstPause = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: math.MaxInt, Cap: maestro.MaxBackoff}
 
-// keepFollowing follows Maestro until the context ends.
+// keepFollowing subscribes at Maestro again and again, until the context ends.
 func (m *Mirror) keepFollowing(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; {
 		if !m.follow(ctx) {
@@ -34,13 +36,13 @@ func (m *Mirror) keepFollowing(ctx context.Context) {
 	}
 }
 
-// follow subscribes and lists, until the subscription ends or Maestro has been silent for too long. It tells whether Maestro was there, and
-// has said nothing.
+// follow subscribes and lists, until the subscription ends or Maestro has been silent for too long. follow returns true
+// if Maestro was reachable, but has sent no message.
 func (m *Mirror) follow(ctx context.Context) (refused bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel(nil) // before the wait
+	defer cancel(nil) // The cancellation runs before running.Wait.
 	lists := make(chan struct{}, 1)
 	running.Go(func() { m.lists(ctx, lists) })
 
@@ -50,8 +52,9 @@ func (m *Mirror) follow(ctx context.Context) (refused bool) {
 	err := m.maestro.Subscribe(ctx, func(event *cloudevents.Event) {
 		silent.Reset(silence)
 		if !connected {
-			// Maestro's first word, up to ten seconds after the request, is the first sign that it tells us what happens. What
-			// happened before may not have been told, and may have come after the list.
+			// Maestro's first message is the first sign of an active subscription, and arrives up to ten seconds after
+			// the request. Maestro may have sent no message about earlier changes, and the first list may be older than
+			// the changes.
 			connected = true
 			lists <- struct{}{}
 		}
@@ -64,14 +67,17 @@ func (m *Mirror) follow(ctx context.Context) (refused bool) {
 	return !connected && !maestro.Unreachable(err)
 }
 
-// lists reads all works, at once and every few minutes, or more rarely where that would take too much of the time. In between, and when it
-// is asked, it reads those that have changed since it began to read last. Only statuses can have changed that way, because nobody else
-// writes, and a work that is being removed is read again until it is gone. Should Maestro's clock be behind by more than is allowed for, or
-// its database have been restored, the next reading of all brings the rest.
+// lists reads all works at once and every few minutes, or more rarely if a full read would take too much of the time.
+// Between two full reads, and on each signal from asked, lists reads the works changed since the start of the last
+// read.
+//
+// A read of the changed works can find new statuses only, because no second process writes. A work in deletion is read
+// again until the work is gone. If Maestro's clock is behind by more than clocks, or if the database has been restored,
+// the next full read finds the missed changes.
 func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 	again := time.NewTimer(0)
 	defer again.Stop()
-	var since, whole time.Time // what has been read, zero until all have been; and when all are due again
+	var since, whole time.Time // since is zero until the first full read; whole is when the next full read is due
 	for {
 		from := since
 		select {
@@ -93,7 +99,7 @@ func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 		case ctx.Err() == nil:
 			m.log.Error(err, "The works could not be listed")
 			next = time.Second
-			if from.IsZero() { // all of them again, and not more often than that takes
+			if from.IsZero() { // after a failed full read, the pause is as long as the read
 				since, next = time.Time{}, min(max(next, time.Since(began)), listEvery)
 			}
 		}
@@ -101,8 +107,9 @@ func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 	}
 }
 
-// list reads all works, or those that have changed since a time. A list takes its time, and so shows some of them as they were: what
-// seems to go back, and what seems to be missing, is read alone.
+// list reads all works, or the works changed since a time. A list takes a while, and shows some works in an earlier
+// state. list queues a read of a single work if the listed work seems older than the known work, or is missing from the
+// list.
 func (m *Mirror) list(ctx context.Context, since time.Time) error {
 	missing := map[string]bool{}
 	if since.IsZero() {
@@ -131,20 +138,20 @@ func (m *Mirror) list(ctx context.Context, since time.Time) error {
 		m.stale.Add(id)
 	}
 	for _, id := range m.store.pastIDs() {
-		m.stale.Add(id) // they may go, if the later ones are applied
+		m.stale.Add(id) // perhaps the agent has applied the later bundle now
 	}
 	m.store.fill()
 	return nil
 }
 
-// older tells whether what was read may be from before what is known.
+// older returns whether b, as read, may be from before known.
 func older(b, known *bundle.Bundle) bool {
 	return b.Work.UID != known.Work.UID || b.Version < known.Version ||
 		b.Version == known.Version && bundle.Newer(known.Sequence, b.Sequence) ||
 		!known.Work.DeletionTimestamp.IsZero() && b.Work.DeletionTimestamp.IsZero()
 }
 
-// heard deals with what Maestro tells. What is not the next status of what the mirror has is a reason to read.
+// heard handles a message from Maestro. If the message is not the next status of the known bundle, heard queues a read.
 func (m *Mirror) heard(event *cloudevents.Event) {
 	said, err := bundle.ReadStatus(event)
 	if errors.Is(err, bundle.ErrOther) {
@@ -171,18 +178,19 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		m.removals.tell(said.ID)
 		m.stale.Add(said.ID)
 	case said.Deleted:
-		// Maestro says so just before it removes the bundle.
+		// Maestro sends the message just before the removal of the bundle.
 		m.gone(said.ID)
 		m.stale.AddAfter(said.ID, removalEnds)
 	case bundle.Newer(said.Sequence, known.Sequence):
 		m.take(known.With(said))
 		if m.store.get(name).ID != said.ID {
-			m.stale.Add(said.ID) // an earlier bundle, which may have to wait for this before it goes
+			m.stale.Add(said.ID) // a status of an earlier bundle may permit the removal of the earlier bundle
 		}
 	}
 }
 
-// take shows what Maestro has of a bundle, and looks again at those that have to go. It needs the work's lock.
+// take stores the state of a bundle from Maestro. take also queues reads of the bundles to be removed: a bundle in
+// deletion, and the earlier bundles of the work. The caller has the lock of the work.
 func (m *Mirror) take(b *bundle.Bundle) {
 	id := b.ID
 	m.store.set(b)

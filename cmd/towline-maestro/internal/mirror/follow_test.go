@@ -12,8 +12,9 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAMaestroThatRefuses is asked ever more seldom, and followed within some ten seconds when it accepts again. A short outage costs no
-// more time than it has taken, and the next one begins anew.
+// TestAMaestroThatRefuses checks the retries at a Maestro that refuses subscriptions. The retries become rarer, and the
+// mirror follows within some ten seconds after Maestro accepts again. A short outage costs at most as much extra time
+// as the outage itself, and the next outage starts with short pauses again.
 func TestAMaestroThatRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
@@ -31,7 +32,7 @@ func TestAMaestroThatRefuses(t *testing.T) {
 			})
 			w.maestro.Cut()
 		}
-		// arrives tells whether what agents say is known within a time.
+		// arrives checks that the mirror knows an agent's message within a time.
 		arrives := func(word string, within time.Duration) {
 			t.Helper()
 			w.maestro.Hook(maestrotest.Hooks{})
@@ -59,7 +60,8 @@ func TestAMaestroThatRefuses(t *testing.T) {
 	})
 }
 
-// TestASubscriptionThatHeld is followed by the next after a second, however many have ended before it.
+// TestASubscriptionThatHeld checks that after a successful subscription, the next subscription follows after a second,
+// however many subscriptions have ended before.
 func TestASubscriptionThatHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
@@ -76,15 +78,15 @@ func TestASubscriptionThatHeld(t *testing.T) {
 	})
 }
 
-// TestHowOftenAllIsRead: every five minutes, or more rarely where it takes so long that it would take more than a twentieth of the time. What
-// has changed is read every five minutes in any case.
+// TestHowOftenAllIsRead checks that the mirror reads all works every five minutes. The reads are rarer if they would
+// take more than a twentieth of the time. The mirror reads the changed works every five minutes in any case.
 func TestHowOftenAllIsRead(t *testing.T) {
 	for _, tc := range []struct {
 		takes                 time.Duration
 		leastWhole, mostWhole int32
 	}{
 		{time.Second, 33, 37},
-		{time.Minute, 8, 9}, // every 20 minutes, and the next five
+		{time.Minute, 8, 9}, // every 20 minutes, rounded up to the next list of changes
 		{5 * time.Minute, 1, 2},
 	} {
 		t.Run(tc.takes.String(), func(t *testing.T) {
@@ -100,10 +102,10 @@ func TestHowOftenAllIsRead(t *testing.T) {
 					<-time.After(tc.takes)
 					return nil
 				}})
-				w.maestro.Cut() // what follows reads with this
+				w.maestro.Cut() // the next subscription lists with the hook
 				for range 360 {
 					pass(30 * time.Second)
-					w.maestro.Report(first, "here") // it is not silent
+					w.maestro.Report(first, "here") // keeps Maestro from counting as silent
 				}
 				if n := whole.Load(); n < tc.leastWhole || n > tc.mostWhole {
 					t.Errorf("all were read %d times in three hours, want %d to %d", n, tc.leastWhole, tc.mostWhole)
@@ -116,14 +118,15 @@ func TestHowOftenAllIsRead(t *testing.T) {
 	}
 }
 
-// TestAListThatFails: changes are asked for again after a second. All works are asked for again when as much time has passed as it took.
+// TestAListThatFails checks the pause after a failed list. The mirror lists changes again after a second. The mirror
+// lists all works again after a pause as long as the failed list.
 func TestAListThatFails(t *testing.T) {
 	for title, tc := range map[string]struct {
 		whole       bool
 		least, most int32
 	}{
-		"of all":     {true, 5, 6},      // every two minutes, of which one fails
-		"of changes": {false, 235, 541}, // every second, from when Maestro speaks first or from the next five minutes on
+		"of all":     {true, 5, 6},      // every two minutes: a minute for the list, and a minute of pause
+		"of changes": {false, 235, 541}, // every second, from Maestro's first message or from the next five minutes on
 	} {
 		t.Run(title, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,10 +143,10 @@ func TestAListThatFails(t *testing.T) {
 					failed.Add(1)
 					return status.Error(codes.Unavailable, "connection refused")
 				}})
-				w.maestro.Cut() // what follows reads with this
+				w.maestro.Cut() // the next subscription lists with the hook
 				for range 20 {
 					pass(30 * time.Second)
-					w.maestro.Report(first, "here") // it is not silent
+					w.maestro.Report(first, "here") // keeps Maestro from counting as silent
 				}
 				if n := failed.Load(); n < tc.least || n > tc.most || others.Load() > 1 {
 					t.Errorf("failed %d times in ten minutes, want %d to %d; besides, %d others were read", n, tc.least, tc.most, others.Load())

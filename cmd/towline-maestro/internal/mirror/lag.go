@@ -7,20 +7,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// reminders is how many there are a second at most, and remindersBehind is how many while Maestro is behind: it delivers 50 works a
-// second at best, and each reminder is one more.
+// reminders is the largest number of reminders in a second, and remindersBehind is the same limit while Maestro is
+// behind. Maestro delivers at most 50 works a second, and each reminder adds a work.
 const reminders, remindersBehind rate.Limit = 5, 0.5
 
-// A lag tells whether Maestro is behind: an agent has answered late, without being asked again. Then most of what is not answered has not
-// been lost, and is on its way. One agent that is slow by itself looks the same: reminders of others come later then. The zero value knows of
-// no question.
+// A lag detects whether Maestro is behind: an agent has answered late, but without a reminder. Then most of the missing
+// answers are not lost, but on the way. A single slow agent looks the same, and delays the reminders to all agents. The
+// zero value knows of no question.
 type lag struct {
 	mu       sync.Mutex
-	due      map[question]time.Time // until when each was to be answered that has been asked once
-	lateness time.Time              // when the last answer came that was late
+	due      map[question]time.Time // deadlines of the questions asked once, without a reminder
+	lateness time.Time              // time of the last late answer
 }
 
-// expect notes that an agent is asked for the first time.
+// expect notes the first time that an agent has to answer q.
 func (l *lag) expect(q question, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *lag) expect(q question, now time.Time) {
 	l.due[q] = now.Add(remindAfter)
 }
 
-// answer notes that an agent has answered.
+// answer notes an agent's answer to q.
 func (l *lag) answer(q question, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,15 +40,15 @@ func (l *lag) answer(q question, now time.Time) {
 	delete(l.due, q)
 }
 
-// drop notes that an answer will tell nothing: the agent is asked again, or need not answer any more.
+// drop ignores a later answer to q: the agent gets a reminder, or need not answer any more.
 func (l *lag) drop(q question) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.due, q)
 }
 
-// pace is how many reminders there may be a second. Maestro counts as behind until no answer has come late for as long as an agent has to
-// answer.
+// pace returns the largest number of reminders in a second. Maestro counts as behind until no late answer has come for
+// remindAfter, the time that an agent has to answer.
 func (l *lag) pace(now time.Time) rate.Limit {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TestPace: reminders give way as long as agents answer late of themselves.
+// TestPace checks that the reminders slow down while agents answer late without a reminder.
 func TestPace(t *testing.T) {
-	const slow = 30 * time.Second // how long an agent takes where Maestro is behind
+	const slow = 30 * time.Second // time to an agent's answer while Maestro is behind
 	q, other := question{id: "one"}, question{id: "another"}
 	for title, tc := range map[string]struct {
 		happens func(l *lag, at func(time.Duration) time.Time)

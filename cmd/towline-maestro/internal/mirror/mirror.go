@@ -17,30 +17,34 @@ import (
 )
 
 const (
-	// listEvery is how often works are read again: all of them, or those that have changed where that is too much.
+	// listEvery is how often the mirror reads all works, or only the changed works if a full read takes too much of the
+	// time.
 	listEvery = 5 * time.Minute
 
-	// wholeShare bounds what reading all of them costs: while a connection holds, it takes at most this share of the time. Maestro takes a
-	// millisecond of CPU for each. To read 100,000 works took two minutes of every seven, and half a core.
+	// wholeShare is the largest share of the time for full reads, while a connection holds. Maestro takes a millisecond
+	// of CPU for each work. Without the limit, the reads of 100,000 works took two minutes of every seven, and half a
+	// core.
 	wholeShare = 0.05
 
-	// clocks is how far Maestro's clock may be behind ours.
+	// clocks is the largest tolerated lag of Maestro's clock behind the clock of this process.
 	clocks = time.Minute
 
-	// silence is how long Maestro may say nothing, not even that it is there, which it says every ten seconds.
+	// silence is how long Maestro may send no message. Maestro sends a heartbeat every ten seconds.
 	silence = time.Minute
 
-	// readers is how many works are read at the same time.
+	// readers is the number of parallel reads of works.
 	readers = 8
 
-	// removalEnds is how long Maestro may take to remove a bundle after it has said that the agent removed it.
+	// removalEnds is how long Maestro may take to remove a bundle, after Maestro's message about the removal by the
+	// agent.
 	removalEnds = 2 * time.Second
 
-	// removalAgain is how often a bundle is read that is being removed: Maestro removes those that it has not sent yet without a word.
+	// removalAgain is the interval of the reads of a bundle in deletion: Maestro silently removes a bundle not yet sent
+	// to the agent.
 	removalAgain = 20 * time.Second
 )
 
-// Maestro is what the mirror needs of Maestro: see maestro.Client.
+// Maestro is the part of Maestro's API used by the mirror: see maestro.Client.
 type Maestro interface {
 	Publish(ctx context.Context, event *cloudevents.Event) error
 	Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error
@@ -49,12 +53,13 @@ type Maestro interface {
 	AddCluster(ctx context.Context, name string) error
 }
 
-// Mirror holds the works that Maestro has for one source, and writes them.
+// Mirror holds the works of one source in Maestro, and writes the works.
 type Mirror struct {
-	// MayWrite is asked before each write: another process may have become the one that writes.
+	// MayWrite returns an error if the process may not write. The mirror calls MayWrite before each write, because a
+	// second process may lead now.
 	MayWrite func() error
 
-	// Quiet asks no agent again that does not answer: agents may not fetch these works yet.
+	// Quiet stops all reminders and moves, because agents may not fetch the works yet.
 	Quiet bool
 
 	// IDs makes the ids of new bundles. By default, the Mirror has a random key of its own.
@@ -64,21 +69,21 @@ type Mirror struct {
 	source  string
 	log     logr.Logger
 	store   *store
-	stale   workqueue.TypedRateLimitingInterface[string] // ids of bundles to be read
+	stale   workqueue.TypedRateLimitingInterface[string] // ids of the bundles to read
 
-	moves     workqueue.TypedRateLimitingInterface[types.NamespacedName] // works that get another id: see mustMove
+	moves     workqueue.TypedRateLimitingInterface[types.NamespacedName] // names of the works to get a new id: see mustMove
 	removals  *removals
-	questions workqueue.TypedRateLimitingInterface[question] // those that agents have not answered yet
-	lag       lag                                            // how late agents answer
+	questions workqueue.TypedRateLimitingInterface[question] // open questions: the agents have not answered
+	lag       lag                                            // measures late answers of agents
 
-	// locks let one write or reading of a work happen at a time. Works share them.
+	// locks allow one write or read of a work at a time. Several works share a lock.
 	locks [256]sync.Mutex
 
 	mu       sync.Mutex
-	clusters map[string]bool // which Maestro is known to know
+	clusters map[string]bool // clusters known to Maestro
 }
 
-// New makes an empty mirror; Run fills it.
+// New returns an empty mirror. Run fills the mirror.
 func New(m Maestro, source string, log logr.Logger) *Mirror {
 	return &Mirror{
 		MayWrite: func() error { return nil },
@@ -113,10 +118,10 @@ func (m *Mirror) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Filled tells whether all works have been read once.
+// Filled returns whether the mirror has read all works once.
 func (m *Mirror) Filled() bool { return m.store.isFilled() }
 
-// Get reads a work from Maestro; nil if there is none.
+// Get reads a work from Maestro. Get returns nil if Maestro does not have the work.
 func (m *Mirror) Get(ctx context.Context, name types.NamespacedName) (*workv1.ManifestWork, error) {
 	defer m.lock(name)()
 	if err := m.readShown(ctx, name); err != nil {
@@ -125,7 +130,8 @@ func (m *Mirror) Get(ctx context.Context, name types.NamespacedName) (*workv1.Ma
 	return m.Known(name), nil
 }
 
-// Known is a work as the mirror has it; nil if there is none.
+// Known returns a work from the mirror, without a read from Maestro. Known returns nil if the mirror does not have the
+// work.
 func (m *Mirror) Known(name types.NamespacedName) *workv1.ManifestWork {
 	if b := m.store.get(name); b != nil {
 		return b.Work
@@ -133,19 +139,19 @@ func (m *Mirror) Known(name types.NamespacedName) *workv1.ManifestWork {
 	return nil
 }
 
-// All are the works of a namespace, or of all for "", that come after a name in their order, at one moment, and the version of that
-// moment. They are shared.
+// All returns the works of a namespace, or of all namespaces for "", in the order of the names. The works begin behind
+// the name in after. The works are the state at the returned version. The caller must not change the works.
 func (m *Mirror) All(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64) {
 	return m.store.all(namespace, after)
 }
 
-// After are the changes after a version, and the channel that closes at the next one. It is false for a version too old, or of another
-// process.
+// After returns the changes after a version, and a channel closed by the next change. After returns false for a version
+// that is too old, or from a different process.
 func (m *Mirror) After(version uint64) ([]Change, <-chan struct{}, bool) {
 	return m.store.after(version)
 }
 
-// lock locks a work, and gives the function that unlocks it.
+// lock locks a work, and returns the function for the unlock.
 func (m *Mirror) lock(name types.NamespacedName) func() {
 	var sum byte
 	for _, c := range []byte(name.Namespace + "/" + name.Name) {

@@ -29,13 +29,13 @@ const source = "towline"
 
 var key = types.NamespacedName{Namespace: "cluster1", Name: "guestbook"}
 
-// ids are those of bundles, in each test.
+// ids are the ids of bundles, with the same key in each test.
 var ids = bundle.NewIDs(source, []byte("a key that is the same in all tests"))
 
-// first is the id of the work's first bundle, and second that of the next one.
+// first is the id of the work's first bundle, and second is the id of the next bundle.
 var first, second = ids.Of(key, 0), ids.Of(key, 1)
 
-// manifests are ConfigMaps of those names, with the same word in each.
+// manifests returns ConfigMaps with the names in names, and with the same word in each ConfigMap.
 func manifests(word string, names ...string) workv1.ManifestsTemplate {
 	var out workv1.ManifestsTemplate
 	for _, name := range names {
@@ -52,7 +52,7 @@ func aWork(uid types.UID, workload workv1.ManifestsTemplate) *workv1.ManifestWor
 	}
 }
 
-// world is a mirror that follows a Maestro.
+// world is a mirror with a connection to a fake Maestro.
 type world struct {
 	*testing.T
 
@@ -83,7 +83,8 @@ func follow(t *testing.T, m *maestrotest.Maestro, options ...func(*mirror.Mirror
 	return w
 }
 
-// eventually waits until something is so. What is asked is cheap, and nothing tells when it changes.
+// eventually waits until holds returns true. eventually polls, because the call is cheap and the mirror has no event
+// for the test.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
@@ -108,7 +109,7 @@ func (w *world) create(uid types.UID, workload workv1.ManifestsTemplate) *workv1
 	return made
 }
 
-// update gives the work that is known another workload.
+// update replaces the workload of the known work.
 func (w *world) update(workload workv1.ManifestsTemplate) (*workv1.ManifestWork, error) {
 	was := w.mirror.Known(key)
 	next := was.DeepCopy()
@@ -125,7 +126,7 @@ func (w *world) mustUpdate(workload workv1.ManifestsTemplate) *workv1.ManifestWo
 	return now
 }
 
-// message is what the agent said last, as the mirror has it.
+// message returns the agent's last message, as known to the mirror.
 func (w *world) message() string {
 	known := w.mirror.Known(key)
 	if known == nil || len(known.Status.Conditions) == 0 {
@@ -134,14 +135,14 @@ func (w *world) message() string {
 	return known.Status.Conditions[0].Message
 }
 
-// isApplied tells whether the agent has applied the work as it is, by what the mirror has.
+// isApplied returns whether the agent has applied the present generation of the work, as known to the mirror.
 func (w *world) isApplied() bool {
 	known := w.mirror.Known(key)
 	c := meta.FindStatusCondition(known.Status.Conditions, workv1.WorkApplied)
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == known.Generation
 }
 
-// delivered is a mirror that follows a Maestro with a work that its agent has applied.
+// delivered returns a world with a work applied by the agent.
 func delivered(t *testing.T) *world {
 	t.Helper()
 	w := follow(t, maestrotest.New())
@@ -151,7 +152,7 @@ func delivered(t *testing.T) *world {
 	return w
 }
 
-// changes are the kinds of the changes since a version, in their order.
+// changes returns the types of the changes since a version, in the order of the changes.
 func (w *world) changes(since uint64) string {
 	w.Helper()
 	changes, _, ok := w.mirror.After(since)
@@ -201,8 +202,9 @@ func TestTheLifeOfAWork(t *testing.T) {
 	}
 }
 
-// TestOnlyASpecIsAGeneration: agents apply a work again when its spec has changed. What else is written begins no generation: one whose
-// owner waits for it would wait for minutes.
+// TestOnlyASpecIsAGeneration checks that only a change of the spec begins a generation. Agents apply a work again only
+// after a change of the spec. If a change of a label began a generation, the owner of the work would wait for minutes
+// until the agent reports the generation.
 func TestOnlyASpecIsAGeneration(t *testing.T) {
 	change := func(w *workv1.ManifestWork, word string) {
 		w.Labels, w.Annotations = map[string]string{"a": word}, map[string]string{"b": word}
@@ -247,8 +249,8 @@ func TestOnlyASpecIsAGeneration(t *testing.T) {
 	w.eventually("it is applied", w.isApplied)
 }
 
-// TestChangedAndChangedBack: an agent to which Maestro sends the second of two writes alone has its spec already, and still says of which
-// write it has applied it.
+// TestChangedAndChangedBack checks two writes, of which the second write restores the first spec. Maestro sends the
+// agent only the second write. The agent has the spec already, but still reports the version of the applied write.
 func TestChangedAndChangedBack(t *testing.T) {
 	w := delivered(t)
 	m := w.maestro
@@ -260,7 +262,7 @@ func TestChangedAndChangedBack(t *testing.T) {
 	w.eventually("it is applied", w.isApplied)
 }
 
-// TestEvents: whatever becomes of what Maestro tells, the mirror comes to what Maestro has.
+// TestEvents checks that the mirror reaches the state of Maestro although messages are lost, repeated or out of order.
 func TestEvents(t *testing.T) {
 	for name, tell := range map[string]func(w *world){
 		"lost, and another comes": func(w *world) {
@@ -300,7 +302,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestARepeatedRemovalIsNotOfTheSuccessor: what an agent said of a work says nothing of the next one of its name.
+// TestARepeatedRemovalIsNotOfTheSuccessor checks that a message about a removed work does not affect the next work of
+// the same name.
 func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
@@ -319,7 +322,7 @@ func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
 	}
 }
 
-// TestASilentRemoval: Maestro removes a bundle that no agent has seen, and tells nobody.
+// TestASilentRemoval checks that the mirror notices the silent removal of a bundle not seen by an agent.
 func TestASilentRemoval(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
@@ -335,7 +338,7 @@ func TestASilentRemoval(t *testing.T) {
 	}
 }
 
-// TestAListProvesNothing: what a list lacks is read before it counts as gone.
+// TestAListProvesNothing checks that a work missing from a list is read before the work counts as gone.
 func TestAListProvesNothing(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one"))
@@ -349,7 +352,7 @@ func TestAListProvesNothing(t *testing.T) {
 			return nil
 		},
 		BeforeGet: func(string) error {
-			w.maestro.Restore(backup) // it was there all the time
+			w.maestro.Restore(backup) // Maestro has had the work all the time
 			reads.Add(1)
 			return nil
 		},
@@ -365,7 +368,8 @@ func TestAListProvesNothing(t *testing.T) {
 	}
 }
 
-// TestAStart: what has changed between the first reading and the moment when Maestro begins to tell is read then, and nothing else again.
+// TestAStart checks the second list, at Maestro's first message. The mirror reads only the works changed since the
+// first list began.
 func TestAStart(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
@@ -395,7 +399,8 @@ func TestAStart(t *testing.T) {
 	}
 }
 
-// TestLostAnswers: a write whose answer is lost is looked at, and its author is told what became of it.
+// TestLostAnswers checks a write with a lost answer. The mirror reads the work, and tells the client the result of the
+// write.
 func TestLostAnswers(t *testing.T) {
 	unreachable := status.Error(codes.Unavailable, "the connection has ended")
 	w := follow(t, maestrotest.New())
@@ -415,7 +420,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusals: what Maestro refuses has not happened, and what it may have done is not said to have failed.
+// TestRefusals checks the errors of failed writes. A write refused by Maestro has no effect. The mirror does not report
+// a failure for a write with an unknown result.
 func TestRefusals(t *testing.T) {
 	unreachable := status.Error(codes.Unavailable, "no connection")
 	for name, tc := range map[string]struct {
@@ -450,15 +456,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// anApplication is a work's Application, or what is asked of it.
+// anApplication returns the manifest of a work's Application, or the manifest of an operation request. The text in rest
+// ends the manifest.
 func anApplication(rest string) workv1.ManifestsTemplate {
 	return workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"guestbook","namespace":"argocd"` + rest),
 	}}}}
 }
 
-// TestOperations: one for an Application of which the agent has not told can be asked for again, and so can one within a second of
-// another; the end of one cannot travel. None of them is published.
+// TestOperations checks which operation requests are refused without a write to Maestro. A request before the agent's
+// first report about the Application, or within a second of an earlier operation, is a conflict. The client can try
+// again. A request to end an operation is invalid.
 func TestOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const operation = `,"resourceVersion":"7"},"operation":{"sync":{}}}`
@@ -496,7 +504,7 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// TestOnlyOneWrites: a process that may not write any more changes nothing.
+// TestOnlyOneWrites checks that a process without the permission to write changes no work.
 func TestOnlyOneWrites(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
@@ -517,7 +525,8 @@ func TestOnlyOneWrites(t *testing.T) {
 	}
 }
 
-// TestAWriteByAnother: where Maestro has another version than the mirror, nothing is changed, and the mirror learns of it.
+// TestAWriteByAnother checks a write of a second process. If Maestro's version differs from the mirror's version, the
+// mirror changes no work and takes over Maestro's version.
 func TestAWriteByAnother(t *testing.T) {
 	m := maestrotest.New()
 	w, other := follow(t, m), follow(t, m)

@@ -11,9 +11,9 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 )
 
-// mustMove tells whether a work gets a bundle with another id now, because somebody else knows or can compute the present id. The agent must
-// have applied the present bundle, and the work must have no other bundle. The work moves as to another shape: nothing on the cluster is removed
-// or made again.
+// mustMove returns whether a work must get a bundle with a new id now, because a stranger knows or can compute the
+// present id. The agent must have applied the present bundle, and the work must have no earlier bundle. The move works
+// like a change of the shape: the agent deletes and recreates no object on the cluster.
 func (m *Mirror) mustMove(b *bundle.Bundle) bool {
 	if m.Quiet || !b.IsPublic(m.source) && !m.removals.isKnown(b.ID) {
 		return false
@@ -21,7 +21,7 @@ func (m *Mirror) mustMove(b *bundle.Bundle) bool {
 	return b.Replaces() && !b.Requests() && b.Work.DeletionTimestamp.IsZero() && len(m.store.pastOf(b.Name())) == 0
 }
 
-// move gives one work another id, no faster than agents are reminded. It is false when the mirror has stopped.
+// move gives one work a new id, at the pace of reminders. move returns false when the mirror has stopped.
 func (m *Mirror) move(ctx context.Context, limit *rate.Limiter) bool {
 	name, stopped := m.moves.Get()
 	if stopped {

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
-// readOne reads the next bundle of which the mirror does not know how it is. It is false when the mirror has stopped.
+// readOne reads the next bundle with an unknown state. readOne returns false when the mirror has stopped.
 func (m *Mirror) readOne(ctx context.Context) bool {
 	id, stopped := m.stale.Get()
 	if stopped {
@@ -48,7 +48,8 @@ func (m *Mirror) readAgain(ctx context.Context, id string) error {
 	return m.retire(ctx, id)
 }
 
-// readShown reads the bundle that is shown of a work, or the first where none is. It needs the work's lock.
+// readShown reads the shown bundle of a work, or the work's first bundle if the mirror does not know the work. The
+// caller has the lock of the work.
 func (m *Mirror) readShown(ctx context.Context, name types.NamespacedName) error {
 	known := m.store.get(name)
 	if known == nil {
@@ -57,7 +58,7 @@ func (m *Mirror) readShown(ctx context.Context, name types.NamespacedName) error
 	return m.read(ctx, known.ID)
 }
 
-// read takes over what Maestro has of a bundle. It needs the work's lock.
+// read takes over the state of a bundle from Maestro. The caller has the lock of the work.
 func (m *Mirror) read(ctx context.Context, id string) error {
 	b, err := m.maestro.Get(ctx, id)
 	switch {
@@ -76,9 +77,10 @@ func (m *Mirror) read(ctx context.Context, id string) error {
 	return nil
 }
 
-// lost is what has to be written again: Maestro has gone back behind a write that it had confirmed. It writes the whole of a bundle with
-// a status, as it has read it before; or its database was restored. Or an earlier process has not come to the end of writing again. It
-// is nil where nothing is lost.
+// lost returns the bundle to write again, or nil if no write is lost. A write is lost if Maestro's version is lower
+// than a confirmed version. When Maestro stores a status, Maestro writes the whole bundle, as read before the lost
+// write. The restore of an old database has the same effect. A write is also lost if an earlier process has not
+// finished the repeat of the write.
 func lost(b, known *bundle.Bundle) *bundle.Bundle {
 	again := b.At(b.Written)
 	switch {
@@ -93,8 +95,8 @@ func lost(b, known *bundle.Bundle) *bundle.Bundle {
 	return again
 }
 
-// writeAgain writes a bundle until Maestro's version of it is the bundle's, from a version that Maestro has: agents take none but a
-// later one for news when they ask Maestro for what they have missed.
+// writeAgain publishes b until Maestro's version is b.Version. version is Maestro's present version, and each write
+// raises the version by 1. When an agent asks Maestro for missed changes, the agent accepts only later versions.
 func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64) error {
 	m.log.Info("Maestro has lost a write, which is written again", "work", b.Name(), "version", b.Version, "found", version)
 	for next := *b; version < b.Version; version++ {
@@ -106,7 +108,8 @@ func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64
 	return nil
 }
 
-// retire has an earlier bundle of a work follow the latest, and removes it once the agent has applied that. It needs the work's lock.
+// retire copies the shared content of the latest bundle into an earlier bundle of the work. After the agent has applied
+// the latest bundle, retire asks Maestro to delete the earlier bundle. The caller has the lock of the work.
 func (m *Mirror) retire(ctx context.Context, id string) error {
 	name, _ := m.store.nameOf(id)
 	shown, b := m.store.get(name), m.store.byID(id)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// remindAfter is how long an agent has to answer before it is asked again. Each further time it has twice as long, up to remindAtMost.
-	// An agent that was away asks by itself for what it has missed.
+	// remindAfter is how long an agent has to answer before the first reminder. The time doubles for each further
+	// reminder, up to remindAtMost. After an outage, an agent asks for missed changes without a reminder.
 	remindAfter, remindAtMost = 10 * time.Second, 30 * time.Minute
 )
 
-// A question is what an agent has to answer: that it has applied a bundle, or removed it.
+// A question is an open task of an agent: to report that a bundle is applied or removed.
 type question struct {
 	id         string
 	uid        types.UID
@@ -27,12 +27,12 @@ type question struct {
 	removal    bool
 }
 
-// questionOf is what the agent has to answer about a bundle as it is.
+// questionOf returns the question about the present state of a bundle.
 func questionOf(id string, b *bundle.Bundle) question {
 	return question{id: id, uid: b.Work.UID, generation: b.Work.Generation, removal: !b.Work.DeletionTimestamp.IsZero()}
 }
 
-// newQuestions is a queue of what agents have not answered yet.
+// newQuestions returns a queue of the questions not answered by agents yet.
 func newQuestions() workqueue.TypedRateLimitingInterface[question] {
 	asked := workqueue.NewTypedItemExponentialFailureRateLimiter[question](remindAfter, remindAtMost)
 	due := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[question]{Queue: &dueQuestions{asked: asked.NumRequeues}})
@@ -41,17 +41,17 @@ func newQuestions() workqueue.TypedRateLimitingInterface[question] {
 	})
 }
 
-// dueQuestions are those to be asked again now. Those come first that have been asked once, the latest before the others: the many
-// works of an agent that is away do not hold up one whose last write was lost.
+// dueQuestions are the questions due for a reminder. Questions without a reminder come first, in the order from the
+// latest to the oldest. The many works of an absent agent do not delay a work with a lost write.
 type dueQuestions struct {
 	asked        func(question) int
 	fresh, later []question
 }
 
-// Touch is that of workqueue.Queue.
+// Touch implements workqueue.Queue.
 func (*dueQuestions) Touch(question) {}
 
-// Push is that of workqueue.Queue.
+// Push implements workqueue.Queue.
 func (d *dueQuestions) Push(q question) {
 	if d.asked(q) <= 1 {
 		d.fresh = append(d.fresh, q)
@@ -60,10 +60,10 @@ func (d *dueQuestions) Push(q question) {
 	}
 }
 
-// Len is that of workqueue.Queue.
+// Len implements workqueue.Queue.
 func (d *dueQuestions) Len() int { return len(d.fresh) + len(d.later) }
 
-// Pop is that of workqueue.Queue.
+// Pop implements workqueue.Queue.
 func (d *dueQuestions) Pop() (q question) {
 	if last := len(d.fresh) - 1; last >= 0 {
 		q, d.fresh = d.fresh[last], d.fresh[:last]
@@ -73,7 +73,7 @@ func (d *dueQuestions) Pop() (q question) {
 	return q
 }
 
-// expect notes that the agent has to answer what Maestro has of a bundle, if it has not.
+// expect notes the question about the present state of a bundle, if the agent has not answered yet.
 func (m *Mirror) expect(id string, b *bundle.Bundle) {
 	q := questionOf(id, b)
 	switch {
@@ -81,20 +81,20 @@ func (m *Mirror) expect(id string, b *bundle.Bundle) {
 	case b.Answered() && !q.removal:
 		m.answered(q)
 	case m.questions.NumRequeues(q) == 0:
-		if !q.removal { // which takes as long as what the work has deployed needs to go
+		if !q.removal { // a removal takes as long as the deletion of the deployed resources
 			m.lag.expect(q, time.Now())
 		}
 		m.questions.AddRateLimited(q)
 	}
 }
 
-// answered notes that an agent has answered.
+// answered notes an agent's answer.
 func (m *Mirror) answered(q question) {
 	m.lag.answer(q, time.Now())
 	m.questions.Forget(q)
 }
 
-// gone takes down that Maestro does not have a bundle any more, which answers who has asked for its removal.
+// gone notes that Maestro no longer has a bundle. The missing bundle is the answer to a requested removal.
 func (m *Mirror) gone(id string) {
 	if b := m.store.byID(id); b != nil {
 		m.answered(questionOf(id, b))
@@ -104,9 +104,9 @@ func (m *Mirror) gone(id string) {
 	m.removals.forget(id, name, m.store.get(name) == nil)
 }
 
-// remind asks agents again that have not answered. What they were sent may be lost, on the way or by the agent: that of Open Cluster
-// Management 1.2.0 forgets a spec that comes while it writes a status, and Maestro tells nobody of what it says about the spec before.
-// It is false when the mirror has stopped.
+// remind sends a reminder to an agent that has not answered. The earlier message may be lost on the way, or by the
+// agent. The agent of Open Cluster Management 1.2.0 forgets a spec received during the write of a status. Maestro
+// passes on no status about the earlier spec. remind returns false when the mirror has stopped.
 func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 	q, stopped := m.questions.Get()
 	if stopped {
@@ -118,7 +118,7 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 		m.questions.Forget(q)
 		return true
 	}
-	if m.MayWrite() != nil { // another process asks
+	if m.MayWrite() != nil { // the leading process sends the reminder
 		m.lag.drop(q)
 		m.questions.AddAfter(q, remindAfter)
 		return true
@@ -138,18 +138,18 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 	return true
 }
 
-// isOpen tells whether the agent still has to answer.
+// isOpen returns whether the agent still has to answer q.
 func (m *Mirror) isOpen(q question) bool {
 	b := m.store.byID(q.id)
 	return b != nil && questionOf(q.id, b) == q && (q.removal || !b.Answered())
 }
 
-// askAgain has Maestro send a bundle, or its deletion, once more. Agents heed a bundle whose labels are others: so it gets another first
-// version of its spec.
+// askAgain lets Maestro send a bundle, or the deletion of a bundle, again. An agent applies a bundle again if the
+// labels differ. For new labels, the bundle gets a new first version of the spec: see bundle.Label.
 func (m *Mirror) askAgain(ctx context.Context, q question) error {
 	name, _ := m.store.nameOf(q.id)
 	defer m.lock(name)()
-	if q.removal { // Maestro deletes whatever has the id
+	if q.removal { // Maestro deletes any bundle with the id, also a successor
 		if err := m.read(ctx, q.id); err != nil {
 			return err
 		}
@@ -165,7 +165,8 @@ func (m *Mirror) askAgain(ctx context.Context, q question) error {
 	}
 	again := b.Again()
 	if err := m.publish(ctx, cetypes.UpdateRequestAction, again); err != nil {
-		if !maestro.Unreachable(err) { // of that, the list at the next connect tells
+		// If Maestro is unreachable, the list after the next connect shows the result.
+		if !maestro.Unreachable(err) {
 			m.stale.AddRateLimited(q.id)
 		}
 		return err

@@ -18,14 +18,14 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// pass lets a time pass, in which nobody but the mirror does anything. Within a bubble of synctest it takes none.
+// pass waits for a time, with no activity except the mirror's. In a bubble of synctest, the wait takes no real time.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// TestAnAgentThatDoesNotAnswer is asked again, less and less often, until it has applied the work or removed it. Nobody who watches works
-// sees anything of that.
+// TestAnAgentThatDoesNotAnswer checks that the mirror sends reminders to a silent agent, less and less often, until the
+// agent has applied or removed the work. Watches of works see no change from a reminder.
 func TestAnAgentThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
@@ -82,7 +82,8 @@ func TestAnAgentThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestAnAgentThatHasForgottenASpec: it still has the spec before, and says nothing more. When it is asked again, it applies the last one.
+// TestAnAgentThatHasForgottenASpec checks an agent that keeps the earlier spec, and sends no status. After a reminder,
+// the agent applies the last spec.
 func TestAnAgentThatHasForgottenASpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
@@ -95,14 +96,15 @@ func TestAnAgentThatHasForgottenASpec(t *testing.T) {
 		}
 		m.Report(first, "applied again")
 		w.eventually("it is applied", w.isApplied)
-		now := w.mustUpdate(manifests("z", "one")) // who has read the work before may still write it
+		now := w.mustUpdate(manifests("z", "one")) // a reminder does not raise the generation
 		if now.Generation != 3 {
 			t.Errorf("generation %d", now.Generation)
 		}
 	})
 }
 
-// TestWhoMayNotWriteAsksNobody: once it may, it asks within ten seconds.
+// TestWhoMayNotWriteAsksNobody checks that a process without the permission to write sends no reminders. After the
+// process gets the permission, the reminder follows within ten seconds.
 func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
@@ -129,7 +131,8 @@ func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 	})
 }
 
-// TestAQuestionThatCannotBeAsked is asked as soon as Maestro can be reached again, however long that takes.
+// TestAQuestionThatCannotBeAsked checks that a failed reminder is sent as soon as Maestro is reachable again, however
+// long the outage is.
 func TestAQuestionThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())
@@ -145,7 +148,8 @@ func TestAQuestionThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// TestAQuestionAboutAPredecessor is not asked of the next work of the same name.
+// TestAQuestionAboutAPredecessor checks that the mirror sends no reminder about a deleted work to the next work of the
+// same name.
 func TestAQuestionAboutAPredecessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
@@ -167,7 +171,8 @@ func TestAQuestionAboutAPredecessor(t *testing.T) {
 	})
 }
 
-// createMany makes so many works whose names begin so, and gives the ids of their bundles.
+// createMany creates works with the names prefix0, prefix1 and further numbers. createMany returns the ids of the
+// bundles.
 func (w *world) createMany(t *testing.T, many int, prefix string) (made []string) {
 	t.Helper()
 	for i := range many {
@@ -181,7 +186,8 @@ func (w *world) createMany(t *testing.T, many int, prefix string) (made []string
 	return made
 }
 
-// TestManyThatDoNotAnswer: they are asked a few at a time, and one that comes later does not wait for all of them.
+// TestManyThatDoNotAnswer checks that the mirror sends a few reminders a second, and that a new work does not wait for
+// all earlier works.
 func TestManyThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())
@@ -199,8 +205,8 @@ func TestManyThatDoNotAnswer(t *testing.T) {
 	})
 }
 
-// TestAMaestroThatIsBehind: agents answer 15 works a second, so that most answers come late. Reminders give way to that, and a work that
-// was lost is sent again all the same.
+// TestAMaestroThatIsBehind checks a Maestro with 15 answers a second, where most answers come late. The mirror sends
+// fewer reminders, but still sends a lost work again.
 func TestAMaestroThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many, lost, rate = 900, 450, 15
@@ -225,7 +231,8 @@ func TestAMaestroThatIsBehind(t *testing.T) {
 	})
 }
 
-// TestABurstThatIsLost is sent again at the full pace: the answers to that are not late.
+// TestABurstThatIsLost checks that the mirror sends a lost burst again at the full pace. An answer after a reminder is
+// not late.
 func TestABurstThatIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200
@@ -249,7 +256,7 @@ func TestABurstThatIsLost(t *testing.T) {
 	})
 }
 
-// TestAQuietMirror asks nobody again.
+// TestAQuietMirror checks that a quiet mirror sends no reminders.
 func TestAQuietMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New(), func(m *mirror.Mirror) { m.Quiet = true })

@@ -11,21 +11,23 @@ import (
 )
 
 const (
-	// firstRestore and lastRestore are how long a work waits between two restores of its row, if the row goes again and again: a cluster that
-	// removes its own rows must not keep Maestro busy. The first restore does not wait.
+	// firstRestore and lastRestore are the shortest and the longest pause between two restores of a work's row, if the
+	// row vanishes repeatedly. A cluster that removes its own rows must not keep Maestro busy. The first restore has no
+	// pause.
 	firstRestore, lastRestore = time.Second, 5 * time.Minute
 
-	// removalCounts is how long a deletion that this process has asked for explains why a row is gone, whatever Maestro has answered.
+	// removalCounts is how long a deletion request of this process explains a missing row, whatever Maestro has
+	// answered.
 	removalCounts = time.Minute
 )
 
-// removals knows why Maestro lacks a row.
+// removals records why a row is missing in Maestro.
 type removals struct {
 	mu     sync.Mutex
-	asked  map[string]time.Time               // when this process asked Maestro last to delete a bundle, by id
-	told   map[string]time.Time               // when Maestro said that it removes a bundle
-	known  map[string]bool                    // ids that somebody else knows: their rows went without a request
-	next   map[types.NamespacedName]time.Time // when a work's row may be written again
+	asked  map[string]time.Time               // time of this process's last deletion request for a bundle, by id
+	told   map[string]time.Time               // time of Maestro's message about the removal of a bundle, by id
+	known  map[string]bool                    // ids known to a stranger: the rows vanished without a request
+	next   map[types.NamespacedName]time.Time // earliest time of the next restore of a work's row
 	pauses workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
@@ -36,14 +38,14 @@ func newRemovals() *removals {
 	}
 }
 
-// ask notes that this process asks for the deletion of a bundle.
+// ask notes a deletion request of this process for a bundle.
 func (r *removals) ask(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked[id] = time.Now()
 }
 
-// wanted tells whether somebody has asked for the removal of a bundle.
+// wanted returns whether the removal of a bundle was requested.
 func (r *removals) wanted(b *bundle.Bundle) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,14 +53,14 @@ func (r *removals) wanted(b *bundle.Bundle) bool {
 	return !b.Work.DeletionTimestamp.IsZero() || ok && time.Since(asked) < removalCounts
 }
 
-// tell notes that Maestro is about to remove a row.
+// tell notes Maestro's message about the removal of a row.
 func (r *removals) tell(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.told[id] = time.Now()
 }
 
-// expected tells whether Maestro has said within the last moments that it removes a row.
+// expected returns whether Maestro has announced the removal of a row within removalEnds.
 func (r *removals) expected(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +72,8 @@ func (r *removals) expected(id string) bool {
 	return ok
 }
 
-// mayRestore tells whether a row of a work may be written again now. It counts the call as one that does.
+// mayRestore returns whether a row of a work may be written again now. A true result counts as a restore, and marks the
+// id as known to a stranger.
 func (r *removals) mayRestore(b *bundle.Bundle) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,14 +86,15 @@ func (r *removals) mayRestore(b *bundle.Bundle) bool {
 	return true
 }
 
-// isKnown tells whether somebody else knows the id of a bundle.
+// isKnown returns whether a stranger knows the id of a bundle.
 func (r *removals) isKnown(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[id]
 }
 
-// forget drops what is noted of a bundle that has gone, and of its work if the bundle was the last one.
+// forget drops the notes about a removed bundle, and the notes about the work if the bundle was the last bundle of the
+// work.
 func (r *removals) forget(id string, name types.NamespacedName, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

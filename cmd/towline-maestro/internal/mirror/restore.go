@@ -10,10 +10,10 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// removalLook is how often the mirror looks for a row, after Maestro has said that Maestro removes the row.
+// removalLook is how often the mirror reads a row after Maestro has announced the removal of the row.
 const removalLook = 50 * time.Millisecond
 
-// errVanished is for a row that goes again and again.
+// errVanished says that a row vanishes repeatedly.
 var errVanished = errors.New("Maestro has removed the work again though nobody has deleted the work: it is written again within minutes")
 
 var restored = prometheus.NewCounter(prometheus.CounterOpts{
@@ -23,11 +23,12 @@ var restored = prometheus.NewCounter(prometheus.CounterOpts{
 
 func init() { legacyregistry.RawMustRegister(restored) }
 
-// vanished writes a bundle again that Maestro does not have. If somebody has asked for the removal of the bundle, vanished forgets the bundle.
-// The caller has the lock of the work.
+// vanished writes a bundle again if the bundle is missing in Maestro. If the removal of the bundle was requested,
+// vanished forgets the bundle. The caller has the lock of the work.
 //
-// Maestro drops a row when a status says that the agent has removed the work, even if nobody has deleted the work. An agent that asks
-// Maestro then for missed changes is told to remove the work. So the row comes back first.
+// Maestro drops a row when a status says that the agent has removed the work, even without a deletion of the work. If
+// an agent then asks Maestro for missed changes, Maestro tells the agent to remove the work. For this reason, the row
+// is restored first.
 func (m *Mirror) vanished(ctx context.Context, id string) error {
 	b := m.store.byID(id)
 	if b == nil || m.removals.wanted(b) {
@@ -45,7 +46,7 @@ func (m *Mirror) vanished(ctx context.Context, id string) error {
 	}
 	again := b.Restored()
 	if err := m.publish(ctx, cetypes.CreateRequestAction, again); err != nil {
-		m.forgetCluster(b.Work.Namespace) // Maestro may know it no more: its database may have been restored
+		m.forgetCluster(b.Work.Namespace) // a restored database may lack the cluster
 		return err
 	}
 	restored.Inc()

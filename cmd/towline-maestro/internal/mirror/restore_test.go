@@ -11,7 +11,8 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAnEarlierSpecComesBack: a write that Maestro has confirmed, and lost, is written again, with a version that no agent has seen.
+// TestAnEarlierSpecComesBack checks that the mirror repeats a write confirmed and lost by Maestro, with a version that
+// no agent has seen.
 func TestAnEarlierSpecComesBack(t *testing.T) {
 	for name, notice := range map[string]func(w *world){
 		"a status tells":  func(w *world) { w.maestro.Report(first, "of the earlier spec") },
@@ -48,7 +49,7 @@ func TestAnEarlierSpecComesBack(t *testing.T) {
 	}
 }
 
-// TestWritingAgainIsInterrupted: the next process goes on where the one before has ended.
+// TestWritingAgainIsInterrupted checks that the next process finishes the interrupted repeat of a write.
 func TestWritingAgainIsInterrupted(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
@@ -83,7 +84,8 @@ func TestWritingAgainIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestARestore: nothing is deleted because a backup does not have it, or has it once more; owners of works see that, and decide.
+// TestARestore checks a restore of the database. The mirror deletes no work because of a missing row or an extra row.
+// The owners of the works see the difference, and decide.
 func TestARestore(t *testing.T) {
 	t.Run("the work is younger than the backup", func(t *testing.T) {
 		w := follow(t, maestrotest.New())

@@ -15,7 +15,8 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAnotherShape: an update that Maestro would refuse goes into another bundle. The one before goes once the agent has applied that.
+// TestAnotherShape checks an update that Maestro would refuse. The mirror writes a second bundle. The earlier bundle is
+// deleted after the agent has applied the second bundle.
 func TestAnotherShape(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one", "two"))
@@ -54,7 +55,7 @@ func TestAnotherShape(t *testing.T) {
 	}
 }
 
-// TestAnotherShapeAndARestart: what was begun is ended by the next process.
+// TestAnotherShapeAndARestart checks that the next process finishes a change of the shape.
 func TestAnotherShapeAndARestart(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
@@ -74,8 +75,8 @@ func TestAnotherShapeAndARestart(t *testing.T) {
 	})
 }
 
-// TestAReleaseOfAnotherShape: the bundle before goes only when the agent has given up what it owns. Otherwise it would take along what
-// is to stay.
+// TestAReleaseOfAnotherShape checks the deletion of an earlier bundle whose objects must stay on the cluster. The
+// bundle is deleted only after the agent has given up the ownership. Otherwise the agent would delete the objects.
 func TestAReleaseOfAnotherShape(t *testing.T) {
 	for name, deletes := range map[string]bool{"the earlier bundle goes": false, "the work is deleted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +131,8 @@ func TestAReleaseOfAnotherShape(t *testing.T) {
 	}
 }
 
-// TestAWorkGoesWithItsLastBundle: the agent has the last word on each of them.
+// TestAWorkGoesWithItsLastBundle checks that a deleted work exists until the agent has removed every bundle of the
+// work.
 func TestAWorkGoesWithItsLastBundle(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one"))

@@ -17,35 +17,37 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 )
 
-// history is how many changes are kept for watches that come back. Each keeps two states of a work, of which most is shared.
+// history is the smallest number of recent changes kept for returning watches. Each change keeps two states of a work.
+// The two states share most of the memory.
 const history = 8192
 
-// A Change is what became of a work, for those who watch.
+// A Change is a change of a work, for watches.
 type Change struct {
 	// Type is watch.Added, watch.Modified or watch.Deleted.
 	Type watch.EventType
 
-	// Work is the work after the change, and Was before it: nil if there was none. Both are shared, and not to be changed.
+	// Work is the work after the change. Was is the work before the change, or nil for a new work. Both works are
+	// shared, and must not be changed.
 	Work, Was *workv1.ManifestWork
 
 	// Version is the resourceVersion of the change.
 	Version uint64
 }
 
-// store holds works, and what became of them lately. Its works are shared, and never changed.
+// store holds the works and the recent changes. The works in the store are shared, and never changed.
 type store struct {
 	mu      sync.RWMutex
 	works   *btree.BTreeG[shown]
 	past    map[types.NamespacedName][]*bundle.Bundle // earlier bundles of works, the earliest first: see bundle.SameShape
-	names   map[string]types.NamespacedName           // of all bundles, by their id
+	names   map[string]types.NamespacedName           // names of the works, by the ids of all bundles
 	version uint64
-	first   uint64 // the version before the oldest of changes
+	first   uint64 // version before the oldest entry of changes
 	changes []Change
 	changed chan struct{} // closed at the next change
 	filled  bool
 }
 
-// shown is the bundle that is shown of a work. The store has them in the order of their names.
+// shown is the shown bundle of a work. The store orders the entries by name.
 type shown struct {
 	name types.NamespacedName
 	*bundle.Bundle
@@ -55,7 +57,8 @@ func (a shown) before(b shown) bool {
 	return a.name.Namespace < b.name.Namespace || a.name.Namespace == b.name.Namespace && a.name.Name < b.name.Name
 }
 
-// newStore begins with a version that no earlier process has reached: one second gives a billion.
+// newStore starts with the time in nanoseconds as the version. No earlier process has reached the version: one second
+// gives a billion versions.
 func newStore(now time.Time) *store {
 	version := uint64(now.UnixNano())
 	return &store{
@@ -64,20 +67,20 @@ func newStore(now time.Time) *store {
 	}
 }
 
-// get is the work of that name; nil if there is none.
+// get returns the work with a name, or nil.
 func (s *store) get(name types.NamespacedName) *bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.shown(name)
 }
 
-// shown needs the lock.
+// shown returns the shown bundle of a work, or nil. The caller has the lock.
 func (s *store) shown(name types.NamespacedName) *bundle.Bundle {
 	found, _ := s.works.Get(shown{name: name})
 	return found.Bundle
 }
 
-// byID is the bundle with that id in Maestro; nil if there is none.
+// byID returns the bundle with an id in Maestro, or nil.
 func (s *store) byID(id string) *bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,12 +94,13 @@ func (s *store) byID(id string) *bundle.Bundle {
 	return s.shown(name)
 }
 
-// earlier is where an earlier bundle of a work is among them, and negative for another. It needs the lock.
+// earlier returns the index of a bundle among the earlier bundles of a work, or a negative number. The caller has the
+// lock.
 func (s *store) earlier(name types.NamespacedName, id string) int {
 	return slices.IndexFunc(s.past[name], func(b *bundle.Bundle) bool { return b.ID == id })
 }
 
-// nameOf is the name of the work of a bundle that is known.
+// nameOf returns the name of the work of a known bundle.
 func (s *store) nameOf(id string) (types.NamespacedName, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -104,7 +108,7 @@ func (s *store) nameOf(id string) (types.NamespacedName, bool) {
 	return name, ok
 }
 
-// pastIDs are those of all earlier bundles of works.
+// pastIDs returns the ids of all earlier bundles of all works.
 func (s *store) pastIDs() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -117,14 +121,14 @@ func (s *store) pastIDs() []string {
 	return out
 }
 
-// pastOf are the earlier bundles of a work, the earliest first.
+// pastOf returns the earlier bundles of a work, the earliest first.
 func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.past[name])
 }
 
-// keep has a bundle among the earlier ones of its work. It needs the lock.
+// keep adds a bundle to the earlier bundles of the work, or replaces the bundle. The caller has the lock.
 func (s *store) keep(b *bundle.Bundle) {
 	name, id := b.Name(), b.ID
 	s.forget(name, id)
@@ -137,7 +141,8 @@ func (s *store) keep(b *bundle.Bundle) {
 	})
 }
 
-// forget tells whether a bundle was among the earlier ones of its work. It needs the lock.
+// forget removes a bundle from the earlier bundles of the work. forget returns false if the bundle was not an earlier
+// bundle. The caller has the lock.
 func (s *store) forget(name types.NamespacedName, id string) bool {
 	i := s.earlier(name, id)
 	if i < 0 {
@@ -149,15 +154,15 @@ func (s *store) forget(name types.NamespacedName, id string) bool {
 	return true
 }
 
-// ids are those of all bundles.
+// ids returns the ids of all bundles.
 func (s *store) ids() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Collect(maps.Keys(s.names))
 }
 
-// all are the works of one moment, in the order of their names, and the version of that moment. It copies none of them: what changes
-// later changes other nodes of the tree.
+// all returns the works in the order of the names, as of the returned version. all copies no work: a later change
+// writes new nodes of the tree.
 func (s *store) all(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +183,7 @@ func (s *store) all(namespace string, after types.NamespacedName) (iter.Seq[*wor
 	}, s.version
 }
 
-// set takes what Maestro has of a bundle. Of several bundles of a work, the latest is shown.
+// set stores the state of a bundle from Maestro. If a work has several bundles, the store shows the latest bundle.
 func (s *store) set(b *bundle.Bundle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +202,7 @@ func (s *store) set(b *bundle.Bundle) {
 	}
 }
 
-// show needs the lock. What is no change gets no new version.
+// show makes b the shown bundle of the work. An equal work gets no new version. The caller has the lock.
 func (s *store) show(b *bundle.Bundle) {
 	name := b.Name()
 	was := s.shown(name)
@@ -209,7 +214,7 @@ func (s *store) show(b *bundle.Bundle) {
 	b.Told = time.Now()
 	if was != nil {
 		if b.Sequence == "" && len(was.Work.Status.Conditions) > 0 {
-			// The agent has not spoken of a new bundle yet: what it said of the one before is what there is.
+			// The agent has not reported on the new bundle yet. The work keeps the status from the bundle before.
 			b.Work.Status, b.Work.ManagedFields = was.Work.Status, was.Work.ManagedFields
 		}
 		if was.Began() == b.Began() {
@@ -221,7 +226,7 @@ func (s *store) show(b *bundle.Bundle) {
 			s.works.ReplaceOrInsert(shown{name, &kept})
 			return
 		}
-		// Maestro's clock is not the one by which the work was answered when it was made.
+		// The client got a creation time by the clock of this process. Maestro's clock may differ.
 		b.Work.CreationTimestamp = was.Work.CreationTimestamp
 		change.Type, change.Was = watch.Modified, was.Work
 	}
@@ -232,7 +237,7 @@ func (s *store) show(b *bundle.Bundle) {
 	s.record(change)
 }
 
-// remove forgets a bundle. The work is gone with the last of them.
+// remove forgets a bundle. With the last bundle, the work is gone.
 func (s *store) remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +259,7 @@ func (s *store) remove(id string) {
 	s.show(last)
 }
 
-// hide needs the lock.
+// hide removes a work from the shown works. The caller has the lock.
 func (s *store) hide(b *bundle.Bundle) {
 	s.works.Delete(shown{name: b.Name()})
 	s.version++
@@ -263,7 +268,7 @@ func (s *store) hide(b *bundle.Bundle) {
 	s.record(Change{Type: watch.Deleted, Work: last, Was: b.Work, Version: s.version})
 }
 
-// record needs the lock.
+// record adds a change and wakes the watches. The caller has the lock.
 func (s *store) record(c Change) {
 	if len(s.changes) >= 2*history {
 		kept := slices.Clone(s.changes[history:])
@@ -274,8 +279,8 @@ func (s *store) record(c Change) {
 	s.changed = make(chan struct{})
 }
 
-// after are the changes after a version, and the channel that closes at the next. It is false where some of them are gone, or the
-// version is of another process.
+// after returns the changes after a version, and a channel closed by the next change. after returns false if some of
+// the changes are gone, or if the version is from a different process.
 func (s *store) after(version uint64) ([]Change, <-chan struct{}, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -291,7 +296,7 @@ func (s *store) after(version uint64) ([]Change, <-chan struct{}, bool) {
 	return s.changes[i:len(s.changes):len(s.changes)], s.changed, true
 }
 
-// fill says that all works of Maestro are there.
+// fill notes that the mirror has read all works from Maestro.
 func (s *store) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +309,7 @@ func (s *store) isFilled() bool {
 	return s.filled
 }
 
-// same tells whether two states of a work show the same.
+// same returns whether two states of a work look the same to a client.
 func same(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&

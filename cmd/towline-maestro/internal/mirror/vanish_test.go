@@ -18,11 +18,11 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
-// has tells whether Maestro has a bundle.
+// has returns whether Maestro has a bundle.
 func (w *world) has(id string) bool { return slices.Contains(w.maestro.IDs(), id) }
 
-// TestARowThatNobodyHasDeleted: another cluster's agent has said that the work is removed. The row comes back with the same content, and
-// who watches works sees no end of the work.
+// TestARowThatNobodyHasDeleted checks a false report by the agent of a different cluster that the work is removed. The
+// mirror restores the row with the same content. Watches of works see no deletion.
 func TestARowThatNobodyHasDeleted(t *testing.T) {
 	for name, vanish := range map[string]func(w *world){
 		"Maestro tells": func(w *world) { w.maestro.Removed(first) },
@@ -73,8 +73,8 @@ func TestARowThatNobodyHasDeleted(t *testing.T) {
 	}
 }
 
-// TestAnIDThatIsKnown: who has removed a row knows its id. Once the agent has applied the row again, the work gets another id, and the row
-// with the known one goes.
+// TestAnIDThatIsKnown checks a restored row whose id a stranger knows. After the agent has applied the restored row,
+// the work gets a new id, and the row with the known id is deleted.
 func TestAnIDThatIsKnown(t *testing.T) {
 	w := delivered(t)
 	w.maestro.Removed(first)
@@ -90,7 +90,7 @@ func TestAnIDThatIsKnown(t *testing.T) {
 	}
 }
 
-// expectDeletion waits until the deletion of a bundle is asked for.
+// expectDeletion waits until Maestro has a deletion request for a bundle.
 func expectDeletion(w *world, id string) {
 	w.Helper()
 	w.eventually("the bundle is being deleted", func() bool {
@@ -99,10 +99,10 @@ func expectDeletion(w *world, id string) {
 	})
 }
 
-// public is the id that an earlier version of Towline gave the work: everybody can compute it.
+// public is the work's id from an earlier version of Towline. Every reader can compute the id.
 var public = bundle.PublicName(source, key, 0)
 
-// ofAnEarlierVersion is a Maestro with a work that an earlier version of Towline has written, and its agent has applied.
+// ofAnEarlierVersion returns a Maestro with a work written by an earlier version of Towline, and applied by the agent.
 func ofAnEarlierVersion(t *testing.T) *maestrotest.Maestro {
 	t.Helper()
 	m := maestrotest.New()
@@ -116,7 +116,8 @@ func ofAnEarlierVersion(t *testing.T) *maestrotest.Maestro {
 	return m
 }
 
-// TestAnUpgrade: a work of an earlier version goes on. Its row stays until the agent has applied the work under an id that nobody knows.
+// TestAnUpgrade checks that a work from an earlier version survives the upgrade. The old row stays until the agent has
+// applied the work under a secret id.
 func TestAnUpgrade(t *testing.T) {
 	m := ofAnEarlierVersion(t)
 	w := follow(t, m)
@@ -141,7 +142,7 @@ func TestAnUpgrade(t *testing.T) {
 	}
 }
 
-// TestAnUpgradeAndARestart: the next process goes on with what was begun.
+// TestAnUpgradeAndARestart checks that the next process finishes the change of the id.
 func TestAnUpgradeAndARestart(t *testing.T) {
 	m := ofAnEarlierVersion(t)
 	w := follow(t, m)
@@ -156,7 +157,7 @@ func TestAnUpgradeAndARestart(t *testing.T) {
 	}
 }
 
-// TestAMigrationMovesNothing: agents may not fetch its works yet.
+// TestAMigrationMovesNothing checks that a quiet mirror gives no work a new id: agents may not fetch the works yet.
 func TestAMigrationMovesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := ofAnEarlierVersion(t)
@@ -168,7 +169,8 @@ func TestAMigrationMovesNothing(t *testing.T) {
 	})
 }
 
-// TestARowThatGoesAgainAndAgain: a cluster that removes its own rows keeps Maestro busy ever more seldom.
+// TestARowThatGoesAgainAndAgain checks a cluster that removes its own rows repeatedly. The restores become rarer and
+// rarer.
 func TestARowThatGoesAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
@@ -191,7 +193,8 @@ func TestARowThatGoesAgainAndAgain(t *testing.T) {
 	})
 }
 
-// TestAnOwnDeletionIsNoLoss, however the row goes, and whatever Maestro answers.
+// TestAnOwnDeletionIsNoLoss checks that the mirror does not restore a deleted work, however the row vanishes, and
+// whatever Maestro answers.
 func TestAnOwnDeletionIsNoLoss(t *testing.T) {
 	for name, after := range map[string]func(w *world) error{
 		"the agent is quick":   func(w *world) error { w.maestro.Removed(first); return nil },
@@ -221,7 +224,8 @@ func TestAnOwnDeletionIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotWriteRestoresNothing: the process that leads does.
+// TestWhoMayNotWriteRestoresNothing checks that a process without the permission to write restores no row. The leading
+// process restores the row.
 func TestWhoMayNotWriteRestoresNothing(t *testing.T) {
 	w := delivered(t)
 	w.mirror.MayWrite = func() error { return errors.New("another one leads") }
@@ -234,7 +238,8 @@ func TestWhoMayNotWriteRestoresNothing(t *testing.T) {
 	}
 }
 
-// TestALostAndADeletedBundle of one work: what is being deleted stays so.
+// TestALostAndADeletedBundle checks a work with a lost bundle and a bundle in deletion. The mirror restores the lost
+// bundle, and the deletion continues.
 func TestALostAndADeletedBundle(t *testing.T) {
 	w := delivered(t)
 	w.mustUpdate(manifests("y", "two"))

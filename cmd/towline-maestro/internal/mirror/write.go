@@ -17,17 +17,17 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
-// Resource is what the works are called in errors.
+// Resource is the name of works in errors.
 var Resource = workv1.Resource("manifestworks")
 
-// outcomeTimeout is how long to look what became of a write whose answer was lost.
+// outcomeTimeout is how long the mirror tries to read the result of a write with a lost answer.
 const outcomeTimeout = 10 * time.Second
 
-// sameSecond is how long a request for an operation waits after another one has begun: what tells two operations apart is the second in
-// which they began.
+// sameSecond is how long a request for an operation waits after the start of an earlier operation. Two operations are
+// distinguished by the second of the start.
 const sameSecond = time.Second
 
-// Create writes a new work. Its name must be free in its namespace.
+// Create writes a new work. Create fails with AlreadyExists if the namespace has a work of the same name.
 func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	defer m.lock(name)()
@@ -49,7 +49,7 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 		m.take(made)
 		return m.Known(name), nil
 	}
-	m.forgetCluster(w.Namespace) // Maestro may know it no more: its database may have been restored
+	m.forgetCluster(w.Namespace) // a restored database may lack the cluster
 	there, unknown := m.afterFailure(ctx, made.ID, name)
 	switch {
 	case unknown != nil:
@@ -62,7 +62,8 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 	return nil, refused(err, name)
 }
 
-// Update writes a work that was read as was. It fails with a conflict where Maestro has another version of it.
+// Update writes w over was, the version of the work read by the client. Update fails with a conflict if the mirror or
+// Maestro has a different version.
 func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	defer m.lock(name)()
@@ -100,13 +101,15 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	case there == nil:
 		return nil, apierrors.NewNotFound(Resource, w.Name)
 	case m.store.get(name).Version != known.Version || there.UID != known.Work.UID || !there.DeletionTimestamp.IsZero():
-		// Perhaps by this write, whose answer was lost: who reads it again sees that.
+		// The different version may come from the write with the lost answer. A client sees the result in the next
+		// read.
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("Maestro has another version of the work"))
 	}
 	return nil, refused(err, name)
 }
 
-// Delete asks Maestro to delete a work that was read as was; the work stays until its agent has answered.
+// Delete asks Maestro to delete a work, if was is still the present version. The work stays until the agent has
+// answered.
 func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: was.Namespace, Name: was.Name}
 	defer m.lock(name)()
@@ -116,7 +119,8 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 	if known := m.store.get(name); known != nil && known.Work.UID == was.UID && !known.Work.DeletionTimestamp.IsZero() {
 		return known.Work, nil
 	}
-	// Maestro deletes whatever has the id. What it has may be newer than what the mirror has only if somebody else writes.
+	// Maestro deletes any bundle with the id. Only a write of a second process makes Maestro's bundle newer than the
+	// mirror's bundle.
 	if err := m.readShown(ctx, name); err != nil {
 		return nil, apierrors.NewTimeoutError("Maestro cannot be read before the deletion: "+err.Error(), 1)
 	}
@@ -131,7 +135,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 			return nil, apierrors.NewConflict(Resource, was.Name, errors.New("the agent has not given up yet what the work had before: try again"))
 		}
 	}
-	// The work is gone with its last bundle; so the one that is shown goes last.
+	// The work is gone with the last bundle. For this reason, the shown bundle is deleted last.
 	for _, b := range append(past, known) {
 		if err := m.delete(ctx, b); err != nil {
 			return nil, err
@@ -140,7 +144,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 	return m.Known(name), nil
 }
 
-// delete asks Maestro to delete a bundle. It needs the work's lock.
+// delete asks Maestro to delete a bundle. The caller has the lock of the work.
 func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 	id := b.ID
 	err := m.publish(ctx, cetypes.DeleteRequestAction, b)
@@ -157,10 +161,10 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 	return refused(err, b.Name())
 }
 
-// notLeading is the answer to a write that another process may carry out.
+// notLeading returns the answer to a write that a different process may carry out: try again.
 func notLeading(err error) error { return apierrors.NewServiceUnavailable(err.Error() + ": try again") }
 
-// untranslated is the answer to a write of which agents cannot get what it asks for.
+// untranslated returns the answer to a write whose request cannot be sent to agents.
 func untranslated(err error, name types.NamespacedName) error {
 	if _, is := errors.AsType[*bundle.Refusal](err); is {
 		return apierrors.NewBadRequest("work " + name.String() + ": " + err.Error())
@@ -168,7 +172,7 @@ func untranslated(err error, name types.NamespacedName) error {
 	return apierrors.NewConflict(Resource, name.Name, err)
 }
 
-// meets tells whether the mirror has the work that was read, in that version.
+// meets returns an error unless the mirror has the work in the version read by the client.
 func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.NamespacedName) error {
 	switch {
 	case known == nil:
@@ -181,7 +185,7 @@ func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.Namespaced
 	return nil
 }
 
-// publish asks Maestro for a bundle as it is, or to delete it.
+// publish asks Maestro to store a bundle, or to delete the bundle.
 func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bundle.Bundle) error {
 	if err := m.MayWrite(); err != nil {
 		return err
@@ -196,8 +200,8 @@ func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bun
 	return m.maestro.Publish(ctx, event)
 }
 
-// afterFailure is what the mirror has of a work once a bundle of it was read: nil if none. The request may have been given up; this is
-// looked at all the same.
+// afterFailure reads a bundle, and returns the work in the mirror after the read, or nil. If the read fails, the result
+// of the write is unknown. The read ignores a cancellation by the client.
 func (m *Mirror) afterFailure(ctx context.Context, id string, name types.NamespacedName) (*workv1.ManifestWork, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
 	defer cancel()
@@ -208,7 +212,7 @@ func (m *Mirror) afterFailure(ctx context.Context, id string, name types.Namespa
 	return m.Known(name), nil
 }
 
-// knowCluster has Maestro take works for a cluster.
+// knowCluster makes Maestro accept works for a cluster.
 func (m *Mirror) knowCluster(ctx context.Context, cluster string) error {
 	m.mu.Lock()
 	known := m.clusters[cluster]
@@ -231,12 +235,13 @@ func (m *Mirror) forgetCluster(cluster string) {
 	delete(m.clusters, cluster)
 }
 
-// refused is the answer to a write that Maestro has not carried out.
+// refused returns the answer to a write that Maestro has not carried out.
 func refused(err error, name types.NamespacedName) error {
 	switch {
 	case maestro.Unreachable(err):
 		return apierrors.NewServiceUnavailable("Maestro does not answer: " + err.Error())
-	case strings.Contains(err.Error(), "is invalid"): // the words of its validation; its status code is that of any failure
+	// The text comes from Maestro's validation. The status code is the same for all failures.
+	case strings.Contains(err.Error(), "is invalid"):
 		return apierrors.NewBadRequest("Maestro refuses work " + name.String() + ": " + err.Error())
 	}
 	return apierrors.NewInternalError(fmt.Errorf("Maestro refuses work %s: %w", name, err))
