@@ -7,7 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Clean removes works from the hub's etcd that agents fetch from Maestro.
+// Clean removes works from the hub's etcd if the agents fetch the works from Maestro.
 func Clean(ctx context.Context, hub *Hub, maestro Maestro, o Options) error {
 	works, err := hub.List(ctx, o.Clusters)
 	if err != nil {
@@ -18,8 +18,9 @@ func Clean(ctx context.Context, hub *Hub, maestro Maestro, o Options) error {
 	})
 }
 
-// Fetched is the removal of works from the hub's etcd: of each that Maestro has too, and of which the cluster's agent has
-// spoken there. An agent whose source is the hub does not.
+// Fetched returns the steps to remove works from the hub's etcd. A work is removed if Maestro has the work, with an
+// Applied condition by the cluster's agent. An agent with the hub as the source does not report to Maestro. All further
+// works wait.
 func Fetched(onHub, inMaestro []*workv1.ManifestWork) []Step {
 	there := byName(inMaestro)
 	steps := make([]Step, 0, len(onHub))

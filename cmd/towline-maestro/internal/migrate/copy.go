@@ -15,25 +15,26 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// writers is how many works are written at the same time.
+// writers is the number of works written at the same time.
 const writers = 8
 
-// Options say which works are meant, and what to do with them.
+// Options select the works of a migration, and the actions.
 type Options struct {
-	// Clusters are those whose works are meant; none stands for all.
+	// Clusters are the names of the clusters in the migration. An empty list means all clusters.
 	Clusters []string
 
-	// Prune removes works that are only at the place that works are copied to.
+	// Prune removes works from the target of the copy if the origin does not have the works.
 	Prune bool
 
-	// DryRun says what would be done, and writes nothing.
+	// DryRun prints the planned steps, and writes no work.
 	DryRun bool
 
-	// Out gets a line for each work that waits, for each that cannot be written, with DryRun for each that would be, and the sums.
+	// Out gets a line for each waiting work and for each failed write, and the sums. With DryRun, Out also gets a line
+	// for each planned write.
 	Out io.Writer
 }
 
-// Maestro is what is needed of the works in Maestro: see mirror.Mirror. It has been filled.
+// Maestro reads and writes the works in Maestro; see mirror.Mirror. The caller fills the mirror first.
 type Maestro interface {
 	All(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64)
 	Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error)
@@ -41,7 +42,7 @@ type Maestro interface {
 	Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error)
 }
 
-// CopyToMaestro makes the works in Maestro the same as those in the hub's etcd.
+// CopyToMaestro makes the works in Maestro equal to the works in the hub's etcd.
 func CopyToMaestro(ctx context.Context, hub *Hub, maestro Maestro, o Options) error {
 	from, err := hub.List(ctx, o.Clusters)
 	if err != nil {
@@ -52,7 +53,7 @@ func CopyToMaestro(ctx context.Context, hub *Hub, maestro Maestro, o Options) er
 	})
 }
 
-// CopyToHub makes the works in the hub's etcd the same as those in Maestro.
+// CopyToHub makes the works in the hub's etcd equal to the works in Maestro.
 func CopyToHub(ctx context.Context, hub *Hub, maestro Maestro, o Options) error {
 	to, err := hub.List(ctx, o.Clusters)
 	if err != nil {
@@ -61,7 +62,8 @@ func CopyToHub(ctx context.Context, hub *Hub, maestro Maestro, o Options) error 
 	return o.copy(ctx, inMaestro(maestro, o.Clusters), to, hub.write)
 }
 
-// copy makes and carries out the plan. A place without any work is taken for the wrong place, rather than for one to copy.
+// copy plans and executes the steps. If the origin has no works and the target has works, copy returns an error,
+// because the origin is probably the wrong place.
 func (o *Options) copy(ctx context.Context, from, to []*workv1.ManifestWork, write func(context.Context, Step) error) error {
 	if len(from) == 0 && len(to) > 0 {
 		return fmt.Errorf("nothing to copy, but %d at the place to copy to: are --to and --source right?",
@@ -70,7 +72,8 @@ func (o *Options) copy(ctx context.Context, from, to []*workv1.ManifestWork, wri
 	return o.carryOut(ctx, Plan(from, to, o.Prune), write)
 }
 
-// carryOut carries out steps, and says what became of them. A step that fails keeps no other one back.
+// carryOut executes steps and prints the results. A failed step does not stop the further steps. carryOut returns an
+// error if a step fails or has to wait.
 func (o *Options) carryOut(ctx context.Context, steps []Step, write func(context.Context, Step) error) error {
 	var mu sync.Mutex
 	count := map[Verb]int{}
@@ -101,7 +104,7 @@ func (o *Options) carryOut(ctx context.Context, steps []Step, write func(context
 			return nil
 		})
 	}
-	_ = group.Wait() // each failure has been counted
+	_ = group.Wait() // The functions count the failures, and return no error.
 	o.sum(count, failed)
 	if waits := count[Wait]; failed+waits > 0 {
 		return fmt.Errorf("not complete: %d failed and %d have to wait, as said above; it can be run again", failed, waits)
@@ -118,7 +121,7 @@ func (o *Options) sum(count map[Verb]int, failed int) {
 		done, count[Create], count[Update], count[Remove], count[Keep], count[Wait], failed)
 }
 
-// toMaestro carries out one step in Maestro. A work keeps its UID.
+// toMaestro executes a step in Maestro. A work keeps the UID of the hub's work.
 func toMaestro(ctx context.Context, maestro Maestro, s Step) error {
 	var err error
 	switch s.Verb {
@@ -137,7 +140,8 @@ func toMaestro(ctx context.Context, maestro Maestro, s Step) error {
 	return err
 }
 
-// sent is what is kept of a work of the hub in Maestro.
+// sent returns the parts of a hub's work for Maestro: the name, the UID, the labels, the annotations, the owners and
+// the spec.
 func sent(w *workv1.ManifestWork) *workv1.ManifestWork {
 	return &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
@@ -147,7 +151,7 @@ func sent(w *workv1.ManifestWork) *workv1.ManifestWork {
 	}
 }
 
-// inMaestro are the works of some clusters, or of all for none.
+// inMaestro returns the works in Maestro for the clusters. An empty list means all clusters.
 func inMaestro(maestro Maestro, clusters []string) []*workv1.ManifestWork {
 	all, _ := maestro.All("", types.NamespacedName{})
 	return slices.DeleteFunc(slices.Collect(all), func(w *workv1.ManifestWork) bool { return !chosen(clusters, w.Namespace) })
@@ -157,7 +161,7 @@ func chosen(clusters []string, cluster string) bool {
 	return len(clusters) == 0 || slices.Contains(clusters, cluster)
 }
 
-// byName finds works by their names.
+// byName returns works by namespace and name.
 func byName(works []*workv1.ManifestWork) map[types.NamespacedName]*workv1.ManifestWork {
 	out := make(map[types.NamespacedName]*workv1.ManifestWork, len(works))
 	for _, w := range works {

@@ -13,7 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// recorded is a Maestro that writes down what it is asked.
+// recorded is a fake Maestro with a record of the requests.
 type recorded struct {
 	mu    sync.Mutex
 	works []*workv1.ManifestWork

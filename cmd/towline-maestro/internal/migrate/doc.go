@@ -1,10 +1,13 @@
-// Package migrate moves the works of a hub between its etcd and Maestro, so that nothing on a cluster is deleted or made again.
+// Package migrate moves the works of a hub between the hub's etcd and Maestro. A migration does not delete or recreate
+// objects on the clusters.
 //
-// A cluster's agent applies a work under a record on the cluster, the AppliedManifestWork, whose name begins with a hash of the
-// agent's source. With another source the agent makes a second record, which becomes a second owner of the same objects; then the
-// first one can go without them. So a move has three parts. Copy makes the works the same at the new place, before anybody reads them
-// there. Clean removes them from the hub's etcd, when the agents fetch them from Maestro. Settle removes an agent's records of its
-// earlier source, when those of the present one own the same. Each can be ended at any moment and run again.
+// A cluster's work agent keeps a record on the cluster for each applied work, the AppliedManifestWork. The name of the
+// record begins with a hash of the agent's source. After a change of the source, the agent creates a second record, and
+// the second record becomes a second owner of the same objects. Then a deletion of the first record does not delete the
+// objects. So a migration has three parts. Copy copies the works to the new place before any agent or user reads the
+// works in the new place. Clean removes the works from the hub's etcd after the agents fetch the works from Maestro.
+// Settle removes the records of an agent's earlier source after the records of the present source own the same objects.
+// Each part may stop at any moment and run again.
 //
-// Plan, Fetched and Superseded decide; they read and write nothing.
+// Plan, Fetched and Superseded only decide. The three functions do not read or write a server.
 package migrate

@@ -19,28 +19,29 @@ import (
 )
 
 const (
-	// pageSize is how many works are read from the hub in one request.
+	// pageSize is the number of works in a single list request to the hub.
 	pageSize = 500
 
-	// handover is how long the hub's API may take to answer from its own etcd after the APIService has been deleted.
+	// handover is the longest time after the deletion of the APIService until the hub's API answers from the hub's
+	// etcd.
 	handover = 30 * time.Second
 
-	// apiService is the path of the object that says who serves works.
+	// apiService is the path of the APIService. The APIService names the server of works.
 	apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1.work.open-cluster-management.io"
 
-	// firstOfMirror is below all resourceVersions of towline-maestro, which counts from the time in nanoseconds, and above those of
-	// etcd, which counts writes.
+	// firstOfMirror divides the resourceVersions of towline-maestro from the resourceVersions of etcd. towline-maestro
+	// counts from the time in nanoseconds, above firstOfMirror. etcd counts writes, below firstOfMirror.
 	firstOfMirror = 1e18
 )
 
-// errServed says that requests for works do not reach the hub's etcd.
+// errServed means that requests for works do not reach the hub's etcd.
 var errServed = errors.New("the hub's API does not serve the works of its own etcd: " +
 	"first delete the APIService v1.work.open-cluster-management.io, while Towline is stopped (see docs/maestro.md)")
 
-// Hub reads and writes the works that the hub has in its etcd.
+// Hub reads and writes the works in the hub's etcd.
 type Hub struct{ client *workclient.Clientset }
 
-// NewHub makes a client of the hub, without a limit on requests: the hub's API server has its own.
+// NewHub returns a client of the hub without a client-side rate limit, because the hub's API server has a limit.
 func NewHub(config *rest.Config) (*Hub, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -48,13 +49,14 @@ func NewHub(config *rest.Config) (*Hub, error) {
 	return &Hub{c}, err
 }
 
-// Ready is an error unless the hub's API serves works from its etcd. It waits while that begins.
+// Ready waits at most 30 seconds (handover) until the hub's API serves works from the hub's etcd. If a different server
+// serves works, Ready returns errServed at once.
 func (h *Hub) Ready(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, handover, true, func(ctx context.Context) (bool, error) {
 		served, err := h.served(ctx)
 		if err == nil && served {
-			return false, errServed // it stays so
+			return false, errServed // A wait would not help, because the APIService stays.
 		}
 		if err == nil {
 			_, err = h.page(ctx, metav1.ListOptions{Limit: 1})
@@ -68,7 +70,8 @@ func (h *Hub) Ready(ctx context.Context) error {
 	return err
 }
 
-// served tells whether another server serves works. An error may be over in a moment: Kubernetes makes its own APIService again.
+// served tells whether a server outside the hub's API server serves works. An error may be short, because Kubernetes
+// creates the hub's own APIService again after a deletion.
 func (h *Hub) served(ctx context.Context) (bool, error) {
 	var service struct {
 		Spec struct{ Service *struct{} }
@@ -81,7 +84,7 @@ func (h *Hub) served(ctx context.Context) (bool, error) {
 	return service.Spec.Service != nil, err
 }
 
-// List reads the works of some clusters, or of all for none.
+// List reads the works of the clusters from the hub's etcd. An empty list of clusters means all clusters.
 func (h *Hub) List(ctx context.Context, clusters []string) ([]*workv1.ManifestWork, error) {
 	var out []*workv1.ManifestWork
 	options := metav1.ListOptions{Limit: pageSize}
@@ -102,7 +105,8 @@ func (h *Hub) List(ctx context.Context, clusters []string) ([]*workv1.ManifestWo
 	}
 }
 
-// page reads some works, and refuses an answer of towline-maestro: each of the hub's API servers learns in its own time who serves.
+// page reads a page of works. An answer of towline-maestro is the error errServed. Each of the hub's API servers learns
+// at a different time about a change of the APIService.
 func (h *Hub) page(ctx context.Context, options metav1.ListOptions) (*workv1.ManifestWorkList, error) {
 	list, err := h.client.WorkV1().ManifestWorks(metav1.NamespaceAll).List(ctx, options)
 	if err != nil {
@@ -114,8 +118,8 @@ func (h *Hub) page(ctx context.Context, options metav1.ListOptions) (*workv1.Man
 	return list, nil
 }
 
-// write makes a copy of a work in the hub's etcd, or makes what is there the same. It has the finalizer of the agent from the start:
-// without it, a deletion would not wait for the agent.
+// write creates, updates or removes a work in the hub's etcd, and copies the agent's status. A created work has the
+// finalizer of the work agent from the start, because a deletion without the finalizer would not wait for the agent.
 func (h *Hub) write(ctx context.Context, s Step) error {
 	if s.Verb == Remove {
 		return h.forget(ctx, s.To)
@@ -141,7 +145,8 @@ func (h *Hub) write(ctx context.Context, s Step) error {
 	return h.report(ctx, s.From, w)
 }
 
-// report copies what the agent has said of a work: what the hub's etcd has of that may be from before an earlier move.
+// report copies the agent's status of a work to the hub's etcd, because the status in the hub's etcd may be older than
+// an earlier migration. A work without conditions is left unchanged.
 func (h *Hub) report(ctx context.Context, from, w *workv1.ManifestWork) error {
 	status := reported(from, w.Generation)
 	if len(status.Conditions) == 0 || apiequality.Semantic.DeepEqual(status, w.Status) {
@@ -153,8 +158,9 @@ func (h *Hub) report(ctx context.Context, from, w *workv1.ManifestWork) error {
 	return err
 }
 
-// forget removes a work from the hub's etcd without asking an agent. It fails where the work is not in the version that was read: it may
-// have changed, or may not be in etcd.
+// forget removes a work from the hub's etcd without a confirmation by the agent: forget removes the finalizers first.
+// forget fails if the version of the work differs from the read version. The work may have changed, or may not be in
+// etcd.
 func (h *Hub) forget(ctx context.Context, w *workv1.ManifestWork) error {
 	works := h.client.WorkV1().ManifestWorks(w.Namespace)
 	if len(w.Finalizers) > 0 {

@@ -15,11 +15,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// api is a hub's API server that answers with what is given, and writes down what it is asked.
+// api is a fake API server of a hub with configured answers and a record of the write requests.
 type api struct {
 	service  string            // the spec of the APIService
 	version  string            // the resourceVersion of lists
-	refuses  map[string]string // the reason by which a verb fails
+	refuses  map[string]string // the reason of the failure, by HTTP method
 	requests []string
 }
 
@@ -44,7 +44,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(later(body))
 }
 
-// said is what matters of a request's body.
+// said returns the tested parts of a request's body.
 func said(body []byte) string {
 	var got struct {
 		Metadata      metav1.ObjectMeta
@@ -64,7 +64,7 @@ func said(body []byte) string {
 	return out
 }
 
-// later is an object as it is after a write.
+// later returns a work after a write: with a new resourceVersion, generation and UID.
 func later(body []byte) []byte {
 	var w workv1.ManifestWork
 	_ = json.Unmarshal(body, &w)
@@ -93,7 +93,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestList: of several API servers one may not know yet that the APIService has been deleted.
+// TestList: List refuses an answer of towline-maestro. Of several API servers, a server may not know the deletion of
+// the APIService yet.
 func TestList(t *testing.T) {
 	if _, err := hubOf(t, &api{version: "1764086400000000000"}).List(t.Context(), nil); !errors.Is(err, errServed) {
 		t.Errorf("towline-maestro has answered, and it says %v", err)
@@ -144,7 +145,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestForget: a work that somebody has changed stays.
+// TestForget: a work with a change since the read is not removed.
 func TestForget(t *testing.T) {
 	a := &api{refuses: map[string]string{http.MethodDelete: "Conflict"}}
 	err := hubOf(t, a).forget(t.Context(), makeWork("a"))

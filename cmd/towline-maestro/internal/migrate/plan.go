@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// A Verb says what a step does with a work at the place that works are copied to.
+// A Verb is the action of a step on a work at the target of the migration.
 type Verb string
 
 // The verbs.
@@ -18,22 +18,22 @@ const (
 	Create Verb = "create"
 	Update Verb = "update"
 	Remove Verb = "remove"
-	Keep   Verb = "keep" // it is as it should be
-	Wait   Verb = "wait" // something has to end first
+	Keep   Verb = "keep" // The work at the target needs no change.
+	Wait   Verb = "wait" // The step has to wait for the reason in Step.Why.
 )
 
-// A Step is what has to be done for one work.
+// A Step is the planned action for a single work.
 type Step struct {
 	Verb Verb
 
-	// From is the work as it is, and To the work of that name where works are copied to. One of them may be nil.
+	// From is the work at the origin. To is the work of the same name at the target. Either may be nil, but not both.
 	From, To *workv1.ManifestWork
 
-	// Why is the reason to wait.
+	// Why is the reason of a waiting step.
 	Why string
 }
 
-// Name is that of the step's work.
+// Name returns the namespace and name of the step's work.
 func (s *Step) Name() types.NamespacedName {
 	w := s.From
 	if w == nil {
@@ -46,8 +46,9 @@ func nameOf(w *workv1.ManifestWork) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 }
 
-// Plan is what makes the works at one place the same as those at another, in the order of their names. A work that is only where they
-// are copied to is removed with prune, and waits for a decision without.
+// Plan returns the steps to make the works at the target (to) equal to the works at the origin (from), in the order of
+// the names. A work at the target without a work at the origin is removed with prune, and waits for a decision without
+// prune.
 func Plan(from, to []*workv1.ManifestWork, prune bool) []Step {
 	there := make(map[types.NamespacedName]*workv1.ManifestWork, len(to))
 	for _, w := range to {
@@ -65,7 +66,7 @@ func Plan(from, to []*workv1.ManifestWork, prune bool) []Step {
 	return steps
 }
 
-// copied is the step for a work that is to be at both places.
+// copied returns the step for a work at the origin. to is the work at the target, or nil.
 func copied(from, to *workv1.ManifestWork) Step {
 	s := Step{Verb: Keep, From: from, To: to}
 	switch {
@@ -81,25 +82,26 @@ func copied(from, to *workv1.ManifestWork) Step {
 	return s
 }
 
-// left is the step for a work that is only where works are copied to.
+// left returns the step for a work at the target without a work at the origin.
 func left(w *workv1.ManifestWork, prune bool) Step {
 	s := Step{Verb: Remove, To: w}
 	switch {
 	case !w.DeletionTimestamp.IsZero():
-		s.Verb = Keep // it goes anyway
+		s.Verb = Keep // The deletion of the work has already begun.
 	case !prune:
 		s.Verb, s.Why = Wait, "the work is only there: --prune removes what has been deleted since the last copy"
 	}
 	return s
 }
 
-// same tells whether two works ask for the same.
+// same tells whether two works have the same labels, annotations, owners and spec.
 func same(a, b *workv1.ManifestWork) bool {
 	return apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
 		apiequality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) && sameJSON(&a.Spec, &b.Spec)
 }
 
-// sameJSON compares what is written of specs: a database gives manifests back with their keys in another order.
+// sameJSON compares the decoded JSON of two specs, because a database may return the keys of a manifest in a different
+// order.
 func sameJSON(a, b *workv1.ManifestWorkSpec) bool {
 	x, err := plain(a)
 	if err != nil {

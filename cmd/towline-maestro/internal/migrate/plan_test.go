@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// a work of cluster c1 with one manifest, changed as wished.
+// makeWork returns a work of cluster c1 with a single manifest and the given changes.
 func makeWork(name string, changes ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c1", Name: name, UID: "uid", Generation: 3}}
 	manifest(`{"kind": "ConfigMap", "data": {"a": "1"}}`)(w)

@@ -5,8 +5,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// reported is what an agent has said of a work, for a copy of the work whose spec has another version. What it has said of the present
-// spec it has said of the copy's; anything else was about an earlier one.
+// reported returns the agent's status of a work for a copy of the work with a different generation. Conditions about
+// the present spec get the generation of the copy. All further conditions get the generation before.
 func reported(from *workv1.ManifestWork, generation int64) workv1.ManifestWorkStatus {
 	status := *from.Status.DeepCopy()
 	about := func(conditions []metav1.Condition) {

@@ -17,18 +17,21 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Hash is how an agent (v1.2.0) names its source in its records: by the server of the hub's kubeconfig, the broker's host and port, or the
-// URL of a gRPC server, as its configuration has them.
+// Hash returns the name of an agent's source in the agent's records (agent v1.2.0): a SHA-256 sum in hex. The source is
+// the server in the hub's kubeconfig, the host and port of the broker, or the URL of a gRPC server, as written in the
+// agent's configuration.
 func Hash(source string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(source))) }
 
-// Records are what an agent has on its cluster of its present source, by UID, and of its earlier ones.
+// Records are the AppliedManifestWorks of an agent on a cluster. Present has the UIDs of the records of the present
+// source, with false for a record in deletion. Earlier has the records of earlier sources.
 type Records struct {
 	Present map[types.UID]bool
 	Earlier []*workv1.AppliedManifestWork
 }
 
-// Superseded sorts the records of a cluster by the agent's present source. Records of other agents, as of a second hub, are left out. A
-// work's record need not have the same name there as before: in Maestro a work may have several bundles.
+// Superseded divides the records of a cluster into the records of the agent's present source and of earlier sources.
+// The records of different agents, for example of a second hub, are left out. The record of a work may have a new name
+// in the new source, because a work may have several bundles in Maestro.
 func Superseded(records []workv1.AppliedManifestWork, hash string) Records {
 	out, agents := Records{Present: map[types.UID]bool{}}, map[string]bool{}
 	for i := range records {
@@ -45,8 +48,9 @@ func Superseded(records []workv1.AppliedManifestWork, hash string) Records {
 	return out
 }
 
-// Settle removes the records of the earlier sources of a cluster's agent, where the present records own the same objects: the agent
-// deletes with a record what nobody else owns.
+// Settle removes the records of the earlier sources of a cluster's agent, if the present records own the same objects.
+// The agent deletes with a record all objects without a further owner. Settle returns an error if the cluster has no
+// record of the source.
 func Settle(ctx context.Context, config *rest.Config, source string, o Options) error {
 	works, err := workclient.NewForConfig(config)
 	if err != nil {
@@ -83,7 +87,8 @@ func Settle(ctx context.Context, config *rest.Config, source string, o Options) 
 	})
 }
 
-// owned is an error unless each object that a record owns has an owner among the present ones.
+// owned returns an error unless each object of a record has an owner among the present records. An object without the
+// record as an owner does not count.
 func owned(ctx context.Context, objects metadata.Interface, record *workv1.AppliedManifestWork, present map[types.UID]bool) error {
 	for _, r := range record.Status.AppliedResources {
 		kind := schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Resource}
@@ -102,7 +107,7 @@ func owned(ctx context.Context, objects metadata.Interface, record *workv1.Appli
 	return nil
 }
 
-// destroys tells whether an object has a record among its owners, and no present record.
+// destroys tells whether the owners of an object include the record, but no present record.
 func destroys(owners []metav1.OwnerReference, record types.UID, present map[types.UID]bool) bool {
 	return slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return r.UID == record }) &&
 		!slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return present[r.UID] })
