@@ -1,2 +1,3 @@
-// Package leader lets one of several processes write, by a Lease on the hub. The others wait, and are not ready.
+// Package leader elects by a Lease on the hub the only writing process among several processes. The remaining processes
+// wait, and are not ready.
 package leader

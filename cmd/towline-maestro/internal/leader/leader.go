@@ -18,20 +18,23 @@ import (
 const Name = "towline-maestro"
 
 const (
-	// leaseDuration is how long a process that is gone, or cut off, keeps others from writing.
+	// leaseDuration is the longest time without a writer after the leader crashes or loses the connection to the hub.
 	leaseDuration = 15 * time.Second
 
 	renewDeadline = 10 * time.Second
 
-	// retryPeriod is how often the Lease is renewed. A process that waits looks at it after one to 2.2 of these.
+	// retryPeriod is the time between two renewals of the Lease. A waiting process reads the Lease every 1 to 2.2
+	// retry periods.
 	retryPeriod = 500 * time.Millisecond
 
-	// onItsWay is how long before its Lease may run out a process stops writing: client-go counts from the answer to a renewal, which may
-	// take half of renewDeadline, and a write has to arrive.
+	// onItsWay is the safety time before the possible end of the Lease: a process stops writing onItsWay earlier.
+	// client-go counts from the answer to a renewal, and the answer may take half of renewDeadline. A write also needs
+	// time to arrive.
 	onItsWay = renewDeadline/2 + time.Second
 )
 
-// ErrLost says that another process may write now. Whoever has led ends: the next process begins with what Maestro has.
+// ErrLost means that a different process may write now. The former leader has to end. The next leader begins with the
+// works in Maestro.
 var ErrLost = errors.New("the lease is lost: another process may write now")
 
 // Election is the competition for the Lease.
@@ -40,7 +43,8 @@ type Election struct {
 	lock    *lock
 }
 
-// New takes part in the election; lead is called when it is won, with a context that ends when the Lease is lost.
+// New returns a candidate for the Lease; Run starts the election. After a won election, Run calls lead. The context of
+// lead ends with the loss of the Lease.
 func New(client kubernetes.Interface, namespace string, lead func(context.Context)) (*Election, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -57,7 +61,7 @@ func New(client kubernetes.Interface, namespace string, lead func(context.Contex
 	return &Election{elector, l}, nil
 }
 
-// newLock is the Lease for a process.
+// newLock returns the Lease as a lock for the process with the identity.
 func newLock(client kubernetes.Interface, namespace, identity string) *lock {
 	return &lock{lost: func() {}, Interface: &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: Name}, Client: client.CoordinationV1(),
@@ -65,19 +69,21 @@ func newLock(client kubernetes.Interface, namespace, identity string) *lock {
 	}}
 }
 
-// Run takes part until the context ends. The error is ErrLost where the Lease was won, and lost.
+// Run takes part in the election until the context ends, or until the process loses the Lease. The loss is the error
+// ErrLost.
 func (e *Election) Run(ctx context.Context) error {
 	leading, lost := context.WithCancel(ctx)
 	defer lost()
 	e.lock.lost = lost
 	e.elector.Run(leading)
 	if ctx.Err() != nil {
-		return nil // it was to end
+		return nil // The caller ended the process, so the end is no error.
 	}
 	return ErrLost
 }
 
-// MayWrite is an error for a process that does not have the Lease, or has not renewed it in time: it may have been stopped for a while.
+// MayWrite returns an error if the process does not have the Lease, or has not renewed the Lease in time. A process
+// frozen for a while cannot renew the Lease.
 func (e *Election) MayWrite() error {
 	if !e.elector.IsLeader() {
 		return ErrLost

@@ -6,23 +6,26 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// A lock is the Lease, as client-go's leader election uses it, with three habits of client-go 0.35 mended, as in the controller:
-//   - A leader that is to end cancels the renewal that is on its way, which may still arrive while the Lease is given up. That would
-//     meet a conflict, and the next leader would wait until the Lease runs out. So whatever was sent comes to its end.
-//   - A process that was frozen past its Lease gives up the Lease that another has by then. It does not here.
-//   - A leader that reads that another has the Lease tries for ten seconds to renew it, and works on meanwhile. It ends at once here, also
-//     where the other has given the Lease up already.
+// A lock is the Lease for client-go's leader election. The lock corrects three problems of client-go 0.35, like the
+// controller:
+//   - A stopping leader of client-go cancels a running renewal. The renewal may still arrive while the leader releases the
+//     Lease. Then the release meets a conflict, and the next leader waits until the Lease expires. The lock waits for the end of
+//     each request instead.
+//   - A client-go process frozen beyond the Lease releases the Lease of a new leader. The lock refuses such a release.
+//   - A client-go leader sees a new holder of the Lease, but tries to renew the Lease for ten seconds, and continues to work in
+//     the meantime. With the lock, the leader ends at once, even if the new holder has already released the Lease.
 type lock struct {
 	resourcelock.Interface
 
-	// held tells whether this process had the Lease when it was last read or written.
+	// held tells whether the process had the Lease at the last read or write.
 	held bool
 
-	// lost is called when this process learns that it does not have the Lease any more.
+	// lost is called when the process learns of the loss of the Lease.
 	lost func()
 }
 
-// Get is that of resourcelock.Interface.
+// Get implements resourcelock.Interface. Get calls lost if a former read or write found the process as the holder, and
+// the Lease now has a different holder.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err != nil {
@@ -35,12 +38,13 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, nil
 }
 
-// Create is that of resourcelock.Interface.
+// Create implements resourcelock.Interface.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.write(ctx, record, l.Interface.Create)
 }
 
-// Update is that of resourcelock.Interface. A record without a holder gives the Lease up.
+// Update implements resourcelock.Interface. A record without a holder releases the Lease. For a process without the
+// Lease, a release is the error ErrLost.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && !l.held {
 		return ErrLost

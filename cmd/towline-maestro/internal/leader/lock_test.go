@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRenewalOnItsWay: a leader that is to end while it renews its Lease gives the Lease up.
+// TestRenewalOnItsWay: a leader stopped during a renewal of the Lease releases the Lease.
 func TestRenewalOnItsWay(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -44,7 +44,7 @@ func TestRenewalOnItsWay(t *testing.T) {
 	}
 }
 
-// TestAnotherHasTheLease: who learns that does not give up what is not its own.
+// TestAnotherHasTheLease: a former leader does not release the Lease of a new leader.
 func TestAnotherHasTheLease(t *testing.T) {
 	hub := &leases{}
 	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
@@ -52,7 +52,7 @@ func TestAnotherHasTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	reread(t, other)
-	// while the one is frozen
+	// The first process is frozen in the meantime.
 	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "other"}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,8 @@ func TestAnotherHasTheLease(t *testing.T) {
 	}
 }
 
-// TestTheElectionEndsOnceAnotherHasTheLease, or has had it: what this process knows may be old by then.
+// TestTheElectionEndsOnceAnotherHasTheLease: a leader ends after a different process has the Lease, or has had the
+// Lease. The former leader's works may be old.
 func TestTheElectionEndsOnceAnotherHasTheLease(t *testing.T) {
 	for title, after := range map[string]string{"another leads": "other", "another has led, and given the Lease up": ""} {
 		t.Run(title, func(t *testing.T) {
@@ -90,8 +91,8 @@ func TestTheElectionEndsOnceAnotherHasTheLease(t *testing.T) {
 			go func() { ran <- e.Run(t.Context()) }()
 			<-led
 			other := lockOf(t, hub, "other")
-			for _, holder := range []string{"other", after} { // while this process is frozen
-				err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // the process may renew it in between
+			for _, holder := range []string{"other", after} { // The leader is frozen in the meantime.
+				err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // The leader may renew the Lease in between.
 					reread(t, other)
 					other.held = true
 					return other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: holder})
@@ -116,7 +117,7 @@ func TestTheElectionEndsOnceAnotherHasTheLease(t *testing.T) {
 	}
 }
 
-// reread has a lock know how the Lease is.
+// reread makes a lock read the Lease.
 func reread(t *testing.T, l *lock) {
 	t.Helper()
 	if _, _, err := l.Get(t.Context()); err != nil {
@@ -124,7 +125,7 @@ func reread(t *testing.T, l *lock) {
 	}
 }
 
-// lockOf is the Lease of an API server for a process.
+// lockOf returns the Lease of a fake API server as a lock for the process with the identity.
 func lockOf(t *testing.T, hub *leases, identity string) *lock {
 	t.Helper()
 	server := httptest.NewServer(hub)
@@ -133,8 +134,8 @@ func lockOf(t *testing.T, hub *leases, identity string) *lock {
 	return newLock(kubernetes.NewForConfigOrDie(config), "argocd", identity)
 }
 
-// leases is an API server that has one Lease. While the first renewal is on its way, it calls arrives. It carries that renewal out when
-// the Lease is read meanwhile, or else after a moment.
+// leases is a fake API server with a single Lease. The server calls arrives at the first renewal. The server then
+// delays the first renewal for a moment, or until a read of the Lease.
 type leases struct {
 	arrives func()
 
@@ -143,7 +144,7 @@ type leases struct {
 	renewal *coordinationv1.Lease
 }
 
-// ServeHTTP is that of http.Handler.
+// ServeHTTP implements http.Handler.
 func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent := &coordinationv1.Lease{}
 	if r.Method != http.MethodGet {
@@ -177,14 +178,14 @@ func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// holder is who has the Lease.
+// holder returns the identity of the Lease's holder, or an empty string.
 func (l *leases) holder() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return ptr.Deref(l.lease.Spec.HolderIdentity, "")
 }
 
-// isFirstRenewal tells whether the Lease is renewed for the first time.
+// isFirstRenewal tells whether a request is the first renewal of the Lease, and remembers the renewal.
 func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,7 +196,7 @@ func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
 	return true
 }
 
-// write makes or changes the Lease, if it is as the writer has read it.
+// write creates or updates the Lease, and returns false for a request with an outdated resourceVersion.
 func (l *leases) write(sent *coordinationv1.Lease) bool {
 	if sent.ResourceVersion != l.lease.ResourceVersion {
 		return false
