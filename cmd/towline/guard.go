@@ -22,15 +22,16 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// How long the API server's word on a token counts, and of how many requests it is remembered.
+// The lifetimes of a granted and of a refused request, and the number of remembered requests in each cache.
 const (
 	guardYes     = time.Minute
 	guardNo      = 10 * time.Second
 	guardEntries = 256
 )
 
-// How often the API server is asked about tokens that were not let through in the last guardKnown: a second, and at once
-// after a pause, for all addresses together and for one of them.
+// The limits of reviews by the API server for tokens without a granted request in the last guardKnown. The rates are
+// reviews for each second. The bursts are reviews at once after a pause. The first pair is for all client addresses
+// together, the second pair for each address.
 const (
 	guardKnown      = time.Hour
 	guardRate       = 10
@@ -39,29 +40,30 @@ const (
 	guardBurstOfOne = 5
 )
 
-// guard lets those through who show a token that the API server knows, of someone whom it allows what is asked for.
-// Whoever sends tokens that nobody knows costs the API server a bounded number of questions, and those who are known
-// nothing.
+// guard passes a request if the API server accepts the bearer token and allows the request to the token's user.
+// Requests with unknown tokens cause a bounded number of reviews by the API server, and do not disturb clients with a
+// known token.
 //
-// controller-runtime's own filter does the same by way of k8s.io/apiserver. That is a third of the program, and what it
-// brings keeps the linker from leaving out what nobody calls: 20 MiB of memory.
+// controller-runtime's own filter does the same by way of k8s.io/apiserver. k8s.io/apiserver is a third of the program.
+// Its dependencies keep the linker from dropping uncalled functions, and cost 20 MiB of memory.
 type guard struct {
 	tokens authenticationclient.TokenReviewInterface
 	rights authorizationclient.SubjectAccessReviewInterface
 	clock  cache.Clock
 
-	// granted are until when requests may go on, by question; they are remembered for longer than that.
+	// granted has the end of the permission for each question. The cache keeps an entry for guardKnown, and so beyond
+	// the end of the permission.
 	granted *cache.LRUExpireCache
 
-	// refused are the statuses of those that may not. Random tokens push out each other here, and nothing else.
+	// refused has the HTTP status for each refused question. Random tokens push only random tokens out of the cache.
 	refused *cache.LRUExpireCache
 
-	// newcomers bounds the questions about tokens that are not known, and addresses those from one address.
+	// newcomers limits the reviews of unknown tokens. addresses has a limiter for each client address.
 	newcomers *rate.Limiter
 	addresses *cache.LRUExpireCache
 }
 
-// newGuard makes a guard of a server's handlers.
+// newGuard returns a filter with a guard in front of a metrics server's handlers.
 func newGuard(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
 	g, err := guardAt(clock.RealClock{}, config, httpClient)
 	if err != nil {
@@ -72,7 +74,7 @@ func newGuard(config *rest.Config, httpClient *http.Client) (metricsserver.Filte
 
 func guardAt(now cache.Clock, config *rest.Config, httpClient *http.Client) (*guard, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // what it is asked is bounded here, and who is known does not wait for who is not
+	config.QPS = -1 // The guard limits the reviews. A known token must not wait behind unknown tokens.
 	tokens, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, err
@@ -103,13 +105,14 @@ func (g *guard) protect(log logr.Logger, handler http.Handler) http.Handler {
 	})
 }
 
-// question is a request of someone. The token is not kept.
+// question is the cache key of a request. The key has a digest of the token instead of the token.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
 }
 
-// answer is the HTTP status for the request, 200 for one that may go on.
+// answer returns the HTTP status for the request. The status of a permitted request is 200. An error of the API server
+// gives the status 500 and the error.
 func (g *guard) answer(req *http.Request) (int, error) {
 	token, found := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if !found || token == "" {
@@ -139,7 +142,7 @@ func (g *guard) answer(req *http.Request) (int, error) {
 	return status, nil
 }
 
-// admit tells whether the API server may be asked about one more token that is not known, which came from that address.
+// admit tells whether the limits permit a review of an unknown token from the address.
 func (g *guard) admit(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -154,7 +157,8 @@ func (g *guard) admit(address string) bool {
 	return one.(*rate.Limiter).AllowN(now, 1) && g.newcomers.AllowN(now, 1)
 }
 
-// ask has the API server say whose token it is, and whether that one may do what the request asks for.
+// ask lets the API server review the token and the right of the token's user to make the request. The result is the HTTP
+// status 200, 401 (unknown token) or 403 (missing right).
 func (g *guard) ask(ctx context.Context, token string, q question) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// flooded is a guarded handler in front of an API server that counts, at a time that stands still.
+// flooded is a handler behind a guard. The API server of the guard counts the reviews, and the clock stands still.
 type flooded struct {
 	*reviewer
 	clock *testingclock.FakePassiveClock
@@ -40,15 +40,15 @@ func flood(t *testing.T) *flooded {
 	return f
 }
 
-// random sends tokens that nobody knows, each from one of so many addresses.
+// random sends count requests with different unknown tokens, in turn from the given number of addresses.
 func (f *flooded) random(count, addresses int) {
 	for i := range count {
 		f.get(fmt.Sprintf("10.0.%d.%d", i%addresses/256, i%addresses%256), fmt.Sprintf("random-%d", i))
 	}
 }
 
-// TestRandomTokensAreBounded: they cost the API server a bounded number of reviews, and take nothing from those who are
-// known.
+// TestRandomTokensAreBounded: random tokens cost the API server a bounded number of reviews. A client with a known token
+// still gets the metrics.
 func TestRandomTokensAreBounded(t *testing.T) {
 	const many = 4 * guardEntries
 	for title, tc := range map[string]struct{ addresses, reviews int }{
@@ -70,7 +70,7 @@ func TestRandomTokensAreBounded(t *testing.T) {
 				t.Errorf("who was known gets %d, after %d reviews", got, f.tokens)
 			}
 
-			// When the word on it has aged, it is asked for again, whatever goes on beside.
+			// After guardYes, the guard requests a new review of the known token, even during a flood of random tokens.
 			f.clock.SetTime(f.clock.Now().Add(guardYes + time.Second))
 			f.random(many, tc.addresses)
 			*f.reviewer = reviewer{}
@@ -81,7 +81,7 @@ func TestRandomTokensAreBounded(t *testing.T) {
 	}
 }
 
-// TestANewTokenBesideAFlood: one address cannot keep the others from being asked about.
+// TestANewTokenBesideAFlood: a flood from one address does not block the review of a new token from a second address.
 func TestANewTokenBesideAFlood(t *testing.T) {
 	f := flood(t)
 	f.random(100, 1)
@@ -97,7 +97,7 @@ func TestANewTokenBesideAFlood(t *testing.T) {
 	}
 }
 
-// TestATokenThatWasKnownEnds: once it is refused, it is one of those that nobody knows.
+// TestATokenThatWasKnownEnds: the limits for unknown tokens apply to a known token after its revocation.
 func TestATokenThatWasKnownEnds(t *testing.T) {
 	f := flood(t)
 	if got := f.get("10.1.0.1", "prometheus"); got != http.StatusOK {

@@ -21,8 +21,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// knower knows the token "prometheus", of someone who may get /metrics, and "other", of someone who may nothing, until they are
-// revoked. It answers without a server.
+// knower is an API server without a network. knower accepts two tokens until their revocation: "prometheus", with the
+// right to get /metrics, and "other", without any right.
 type knower struct {
 	authenticationclient.TokenReviewInterface
 	authorizationclient.SubjectAccessReviewInterface
@@ -57,8 +57,8 @@ func (k rights) Create(
 	return r, nil
 }
 
-// FuzzGuard: in whatever order requests come, only who may is let through, until a minute after the token was revoked; and the API server
-// is never asked about more tokens of strangers than the bound allows.
+// FuzzGuard: for every order of requests, the guard passes only requests with a right. A revoked token passes for a
+// minute at most. The reviews of unknown tokens stay within the limits.
 func FuzzGuard(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 0, 0x80, 0x81, 0xff, 0}, "GET", "/metrics", "Bearer x")
 	f.Add(slices.Repeat([]byte{0, 6, 7, 8, 0x8f}, 60), "POST", "/debug", "bearer prometheus")
@@ -101,7 +101,7 @@ func FuzzGuard(f *testing.F) {
 				}
 				if code == http.StatusOK && len(know.asked) > before {
 					known = clock.Now()
-					know.asked = know.asked[:before] // no stranger's
+					know.asked = know.asked[:before] // the review of a known token does not count
 				}
 			case b%8 == 1:
 				if code := ask(2, "GET", "/metrics", "Bearer other"); code == http.StatusOK {
@@ -123,7 +123,7 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// bounded: no second has more questions than the burst and the rate allow.
+// bounded checks that no period has more reviews than the burst and the rate permit.
 func bounded(t *testing.T, asked []time.Time) {
 	t.Helper()
 	for i, first := range asked {

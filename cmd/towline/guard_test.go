@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewer is an API server that knows two tokens until they are revoked, of whose owners one may get /metrics. It counts
-// the reviews.
+// reviewer is an API server with a counter of the reviews. reviewer accepts the tokens "prometheus" and "other" until
+// the revocation. Only the user of "prometheus" may get /metrics.
 type reviewer struct {
 	tokens, rights int
 	revoked        bool
@@ -52,7 +52,8 @@ func (r *reviewer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// guarded asks a guarded handler twice, and returns its status and how many reviews that took.
+// guarded sends the request twice to a handler behind a guard. guarded returns the last HTTP status, and the number of
+// reviews for both requests.
 func guarded(t *testing.T, method, path, authorization string) (status int, reviews reviewer) {
 	t.Helper()
 	api := &reviewer{}
