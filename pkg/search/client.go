@@ -12,42 +12,43 @@ import (
 )
 
 const (
-	// DefaultTimeout bounds one request with its answer.
+	// DefaultTimeout is the maximum duration of a request, including the download of the answer.
 	DefaultTimeout = 30 * time.Second
 
-	// DefaultMaxBytes bounds an answer. A page that has more can be asked for in parts.
+	// DefaultMaxBytes is the maximum size of an answer in bytes. A caller can request a larger page in parts.
 	DefaultMaxBytes = 16 << 20
 )
 
-// Config says whom to ask, and how.
+// Config has the address of the search service, the credentials and the limits of a request.
 type Config struct {
-	// URL finds the address for every request, so that a service that appears or moves is found.
+	// URL returns the address of the service. Client calls URL for every request, because the service may appear or move.
 	URL func(context.Context) (string, error)
 
-	// TokenFile holds the bearer token. It is read for every request: tokens rotate.
+	// TokenFile is the path of the file with the bearer token. Client reads the file for every request, because tokens
+	// rotate.
 	TokenFile string
 
-	// CAFile holds the certificate authorities to trust, in PEM; empty for the system's own. It is read again
-	// when it changes.
+	// CAFile is the path of a PEM file with the trusted certificate authorities. An empty path means the system's
+	// authorities. A change of the file takes effect without a restart.
 	CAFile string
 
-	// Timeout and MaxBytes default to DefaultTimeout and DefaultMaxBytes.
+	// Timeout and MaxBytes are the limits of a request. 0 means DefaultTimeout and DefaultMaxBytes.
 	Timeout  time.Duration
 	MaxBytes int64
 }
 
-// Fixed is an address that does not have to be looked for.
+// Fixed returns a value for Config.URL with a fixed address.
 func Fixed(address string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return address, nil }
 }
 
-// Client asks one search service. It may be used by several goroutines at once.
+// Client sends requests to a search service. Several goroutines may use a Client at once.
 type Client struct {
 	config  Config
 	trusted trusted
 }
 
-// New makes a client. It reads nothing and connects to nothing yet.
+// New returns a client. New neither reads a file nor opens a connection.
 func New(c Config) *Client {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -58,7 +59,7 @@ func New(c Config) *Client {
 	return &Client{config: c, trusted: trusted{file: c.CAFile}}
 }
 
-// Ask is what the service knows of the wanted Applications, in one request. Every error is an *Error.
+// Ask requests the resources of the wanted Applications, in a single request. Every error is an *Error.
 func (c *Client) Ask(ctx context.Context, wanted []Key) (*Answer, error) {
 	token, err := readToken(c.config.TokenFile)
 	if err != nil {
@@ -105,8 +106,8 @@ func (c *Client) exchange(ctx context.Context, payload []byte, token string) ([]
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Authorization", "Bearer "+token)
-	// Set but empty, it is not sent, and tells net/http that a query may be sent again when the service has closed
-	// an idle connection.
+	// net/http does not send an Idempotency-Key without a value. With the key in the map, net/http repeats the query if
+	// the service has closed an idle connection.
 	req.Header["Idempotency-Key"] = nil
 	resp, err := (&http.Client{Transport: transport, CheckRedirect: stay}).Do(req)
 	if err != nil {
@@ -126,10 +127,11 @@ func (c *Client) exchange(ctx context.Context, payload []byte, token string) ([]
 	return data, nil
 }
 
-// stay follows no redirect: the token is for the address that was configured.
+// stay refuses every redirect, because the token is only for the configured address.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// CheckURL tells what is wrong with the address of a search service.
+// CheckURL returns an error for an invalid address of a search service: a scheme different from https, a missing host, a
+// user, a query or a fragment.
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	switch {

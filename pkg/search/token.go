@@ -10,7 +10,8 @@ import (
 // maxToken bounds the token file.
 const maxToken = 64 << 10
 
-// readToken is the token in a file. What it says of a file that holds none does not quote it.
+// readToken returns the token in a file. An empty file, and a file with a character not allowed in a token, are errors.
+// The error does not contain the content of the file.
 func readToken(file string) (string, error) {
 	data, err := readFile(file, maxToken)
 	if err != nil {
@@ -23,7 +24,7 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// readFile reads a file that must not be longer than limit.
+// readFile returns the content of a file. A file longer than limit bytes is an error.
 func readFile(file string, limit int64) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// maxCA bounds the CA file; a system's whole bundle has a quarter of it.
+// maxCA is the maximum size of the CA file in bytes. The whole CA bundle of a system has a quarter of this size.
 const maxCA = 1 << 20
 
-// trusted is the transport that trusts what the CA file says now. It belongs to its client: other parts of the
-// program, and their connections, are not touched.
+// trusted keeps the HTTP transport for the current content of the CA file. Each Client has a separate transport, and
+// does not change the connections of the rest of the program.
 //
 // The transport of client-go (v0.35) does not serve here: client-go reads the CA file only once, and a bearer token from a
 // file is up to 50 seconds old.
@@ -26,8 +26,9 @@ type trusted struct {
 	made *http.Transport
 }
 
-// transport is made anew when the file has changed. While the file cannot be read, or holds nothing, as may be for
-// a moment when it is replaced, the last good one goes on.
+// transport returns the HTTP transport. After a change of the CA file, transport creates a new one. The file may be
+// unreadable or empty for a moment during its replacement. Meanwhile transport returns the former HTTP transport, or an
+// error before the first valid CA file.
 func (t *trusted) transport() (*http.Transport, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +59,7 @@ func (t *trusted) transport() (*http.Transport, error) {
 	return t.made, nil
 }
 
-// newTransport makes a transport that trusts the pool; nil is the system's.
+// newTransport returns an HTTP transport with the pool as trusted authorities. For nil, the authorities are the system's.
 func newTransport(pool *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
