@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// pageSize is how many objects are asked for at once: what was decoded is let go page by page.
+	// pageSize is the number of objects in a page of a list. feed drops the decoded objects after each page.
 	pageSize = 250
 
-	// soon and late are how long to wait after a failure.
+	// soon and late are the shortest and the longest wait after a failure.
 	soon, late = time.Second, 15 * time.Second
 
-	// listTimeout is how long a list may take.
+	// listTimeout is the maximum duration of a list with all pages.
 	listTimeout = 2 * time.Minute
 )
 
@@ -31,58 +31,60 @@ var (
 	errEnded  = errors.New("the API server ends each watch at once")
 )
 
-// again is after how many seconds a watch ends. The next one is checked by the API server anew: who has lost a right is shown nothing after that.
+// again is the shortest duration of a watch in seconds. A random part of up to a quarter comes on top. The API server
+// checks the rights of the user for each new watch. A user without the right sees no objects from then on.
 var again = 60
 
-// answerTimeout is how long the API server may take to begin a watch, and to end it when its time is over.
+// answerTimeout is the maximum delay of the API server at the begin of a watch, and at the end of the watch's duration.
 var answerTimeout = 20 * time.Second
 
-// lists is held by who lists: the lists of many people at once would fill the memory.
+// lists allows two lists at a time, because the lists of many users at once would fill the memory.
 var lists = make(chan struct{}, 2)
 
-// feed follows the objects of one kind, and keeps of each what keep makes of it.
+// feed follows the objects of one kind by list and watch. feed stores the value returned by keep for each object.
 type feed[T comparable] struct {
 	client client.WithWatch
 	empty  client.ObjectList
 	opts   []client.ListOption
 	keep   func(client.Object) (T, bool)
 
-	// changed is called after each change, without the lock.
+	// changed is called after each change of the store or the state, without the lock.
 	changed func()
 
 	mu    sync.RWMutex
 	store store[T]
 	state state
 
-	// heard is when the API server last gave a sign that what is kept is current.
+	// heard is the time of the last proof from the API server for a current store.
 	heard time.Time
 
-	// version is that of the last event. Only run and what it calls look at it.
+	// version is the resourceVersion of the last list or event. Only the goroutine of run uses version.
 	version string
 }
 
-// state is how far what a feed keeps is what the hub has.
+// state says whether the store of a feed has the hub's objects.
 type state struct {
-	// filled is set when a first list has been read, or has failed.
+	// filled is true after the success or the failure of the first list.
 	filled bool
 
-	// err is why nothing, or not all, is kept.
+	// err is the reason for an empty or incomplete store.
 	err error
 
-	// lost is since when what is kept is not followed, and why; zero while it is.
+	// lost is the last time with a current store, and because is the error since then. Both are zero while the store is
+	// current.
 	lost    time.Time
 	because error
 }
 
-// now is the state.
+// now returns the current state.
 func (f *feed[T]) now() state {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	return f.state
 }
 
-// run follows until ctx ends: a list, and then one watch after the other, each from where the one before has ended. While the API server is
-// away, what is known stays.
+// run follows the objects until ctx ends. After a list, run starts watch after watch, each at the last resourceVersion.
+// The store keeps the objects while the API server is not available.
 func (f *feed[T]) run(ctx context.Context) {
 	wait, listed := soon, false
 	for {
@@ -109,7 +111,8 @@ func (f *feed[T]) run(ctx context.Context) {
 	}
 }
 
-// denied tells whether an error says that its identity may not read this, or is none. A kind that is not served is not there to be read.
+// denied tells whether the API server refused the read: the user has no right, the token is invalid, or the API server
+// does not serve the kind.
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
 }
@@ -121,13 +124,13 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fail remembers since when what is kept is not followed any more, and lets go of what may not be read.
+// fail records an error in the state. If the API server refused the read, fail also empties the store.
 func (f *feed[T]) fail(err error) {
 	f.mu.Lock()
 	switch {
 	case denied(err):
 		f.store, f.heard, f.state = store[T]{of: f.store.of}, time.Time{}, state{filled: true, err: err}
-	case f.heard.IsZero(): // nothing has been read yet, or not all
+	case f.heard.IsZero(): // no complete list yet
 		f.state = state{filled: true, err: err}
 	case f.state.lost.IsZero():
 		f.state.lost, f.state.because = f.heard, err
@@ -136,7 +139,7 @@ func (f *feed[T]) fail(err error) {
 	f.changed()
 }
 
-// hear takes a sign that what is kept is current.
+// hear records the current time as a proof for a current store.
 func (f *feed[T]) hear() {
 	f.mu.Lock()
 	was := f.state.lost
@@ -147,7 +150,7 @@ func (f *feed[T]) hear() {
 	}
 }
 
-// list reads all objects, page by page. What it finds in the first list is shown at once.
+// list reads all objects, page by page. During the first list, the store shows each page at once.
 func (f *feed[T]) list(ctx context.Context) error {
 	select {
 	case lists <- struct{}{}:
@@ -174,7 +177,8 @@ func (f *feed[T]) list(ctx context.Context) error {
 	}
 }
 
-// put takes over a page of a list: at once where nothing is known yet, and otherwise with the last page.
+// put adds a page to the found objects. During the first list, the store gets each page at once. Later lists replace the
+// store at the last page.
 func (f *feed[T]) put(found *store[T], page client.ObjectList, last bool) error {
 	f.mu.Lock()
 	defer f.changed()
@@ -195,7 +199,7 @@ func (f *feed[T]) put(found *store[T], page client.ObjectList, last bool) error 
 	return err
 }
 
-// watch follows the changes until the API server ends the watch.
+// watch stores the changes until the API server ends the watch. A missing answer of the API server is an error.
 func (f *feed[T]) watch(ctx context.Context) error {
 	seconds := int64(again + rand.IntN(1+again/4)) //nolint:gosec // so that not all come at once
 	page, _ := f.empty.DeepCopyObject().(client.ObjectList)
@@ -212,12 +216,12 @@ func (f *feed[T]) watch(ctx context.Context) error {
 		return err
 	}
 	defer w.Stop()
-	hung.Reset(time.Duration(seconds)*time.Second + answerTimeout) // the API server is to end it before
+	hung.Reset(time.Duration(seconds)*time.Second + answerTimeout) // a working API server ends the watch earlier
 	return f.events(ctx, w)
 }
 
-// events takes over what a watch tells. One that lasts, or tells of something, shows that what is kept is current: the API server first tells
-// of all changes since the watch before, or that it does not have them any more.
+// events stores the events of a watch. A first event, or a second without the end of the watch, proves that the store is
+// current. The API server begins a watch with all changes since the former watch, or with an error for forgotten changes.
 func (f *feed[T]) events(ctx context.Context, w watch.Interface) error {
 	good, lasts := false, time.After(soon)
 	for {
@@ -242,7 +246,7 @@ func (f *feed[T]) events(ctx context.Context, w watch.Interface) error {
 	}
 }
 
-// take takes over an event.
+// take stores an event. A bookmark changes only the resourceVersion.
 func (f *feed[T]) take(e *watch.Event) error {
 	if e.Type == watch.Error {
 		return apierrors.FromObject(e.Object)
