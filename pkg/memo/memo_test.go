@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTexts: a text is read once, unless it is long, and how much is remembered is bounded.
+// TestTexts: Get reads a short text once and a long text each time, and the size of the cache is bounded.
 func TestTexts(t *testing.T) {
 	var m Texts[int]
 	read := 0
