@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// repositories are the addresses of repositories in a JSON document, in its order: every text under a key that ends in
-// "repoURL" or "repoURLs", at any depth and in any case. A newer Argo CD may take a source from a field that is not known here. The
-// values of a Helm chart are left out: Argo CD (2.14 to 3.5) hands them to Helm as they are.
+// repositories returns the addresses of repositories in a JSON document, in the order of the document: every text under a
+// key with the ending "repoURL" or "repoURLs", at any depth and in any case. A newer Argo CD may take a source from a
+// field unknown to Towline. repositories skips the values of a Helm chart, because Argo CD (2.14 to 3.5) hands the values
+// to Helm unchanged.
 //
-// The document is known to be JSON, of a bounded depth. An encoding/json.Decoder makes an object of each
-// token: for a spec of 709 bytes, the tokens of a Decoder take 388 allocations and more than 4 times as long. The walker takes
-// 47 allocations. Decoding into a map takes 130 allocations and loses all but the last of duplicate keys.
+// The document must be valid JSON of a bounded depth. An encoding/json.Decoder makes an object of each token: for a spec
+// of 709 bytes, the tokens of a Decoder take 388 allocations and more than 4 times as long. The walker takes 47
+// allocations. Decoding into a map takes 130 allocations and loses all but the last of duplicate keys.
 func repositories(document []byte) ([]string, error) {
 	w := walker{rest: document}
 	err := w.value("", false)
 	return w.found, err
 }
 
-// walker goes through a document.
+// walker goes through a JSON document. rest is the unread part, and found has the addresses so far.
 type walker struct {
 	rest  []byte
 	found []string
@@ -28,7 +29,7 @@ type walker struct {
 
 var errNoJSON = errors.New("unexpected end of JSON input")
 
-// next is the first character that is no space; zero at the end.
+// next skips white space and returns the next character, or zero at the end of the document.
 func (w *walker) next() byte {
 	w.rest = bytes.TrimLeft(w.rest, " \t\r\n")
 	if len(w.rest) == 0 {
@@ -37,8 +38,8 @@ func (w *walker) next() byte {
 	return w.rest[0]
 }
 
-// value goes through the next value, which has that key, or is in a list that has it. Within an address every text
-// counts.
+// value goes through the next value. key is the key of the value, or of the list around the value. If address is true,
+// value adds every text to the found addresses.
 func (w *walker) value(key string, address bool) error {
 	switch c := w.next(); c {
 	case 0:
@@ -60,7 +61,7 @@ func (w *walker) value(key string, address bool) error {
 	return nil
 }
 
-// all goes through what is in an object or a list.
+// all goes through the content of an object or a list.
 func (w *walker) all(opened byte, key string, address bool) error {
 	for w.rest = w.rest[1:]; ; {
 		switch w.next() {
@@ -85,7 +86,7 @@ func (w *walker) all(opened byte, key string, address bool) error {
 	}
 }
 
-// field goes through the next field of an object with that key.
+// field goes through the next field of an object. The parameter object is the key of the object.
 func (w *walker) field(object string, address bool) error {
 	key, err := w.text(true)
 	if err != nil || w.next() != ':' {
@@ -102,7 +103,7 @@ func (w *walker) field(object string, address bool) error {
 	return w.value(key, address || strings.HasSuffix(lower, "repourl") || strings.HasSuffix(lower, "repourls"))
 }
 
-// text goes through a text, and reads it where that is wanted.
+// text goes through a JSON string, and returns the decoded text if wanted is true.
 func (w *walker) text(wanted bool) (string, error) {
 	end, plain := 1, true
 	for ; end < len(w.rest) && w.rest[end] != '"'; end++ {

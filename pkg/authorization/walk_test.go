@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// FuzzRepositories: every address in a spec is found, wherever a version of Argo CD may look for it.
+// FuzzRepositories: ReadSpec finds every address in a spec, at every place used by any version of Argo CD.
 func FuzzRepositories(f *testing.F) {
 	f.Add(`{"source":{"repoURL":"https://x"},"project":"p"}`, "sourceHydrator", "syncSource")
 	f.Add(`{"sources":[{"repoURL":"a","chart":"c","helm":{"valuesObject":{"repoURL":"v"}}},{"ref":"r","repoURL":"oci://b"}]}`, "helm", "newer")
@@ -33,7 +33,7 @@ func FuzzRepositories(f *testing.F) {
 		}
 		var value any
 		decoder := json.NewDecoder(strings.NewReader(document))
-		decoder.UseNumber() // a document may have numbers that fit into no type
+		decoder.UseNumber() // a document may have numbers too large for any Go type
 		if err := decoder.Decode(&value); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func FuzzRepositories(f *testing.F) {
 	})
 }
 
-// isKnown tells whether a field of the spec has a shape of its own, by which the fuzzed one may be refused.
+// isKnown tells whether ReadSpec expects a fixed type for a field of the spec, and may refuse the fuzzed value.
 func isKnown(field string) bool {
 	return slices.Contains([]string{"project", "destination", "source"}, field)
 }
@@ -59,7 +59,7 @@ func quoted(t *testing.T, s string) string {
 	return string(out)
 }
 
-// addresses are those of a decoded document, by their keys alone.
+// addresses returns the addresses in a decoded document. addresses looks only at the keys.
 func addresses(key string, value any) []string {
 	var out []string
 	switch value := value.(type) {
