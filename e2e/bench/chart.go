@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// chart is a picture of lines, drawn as SVG.
+// chart is a line chart in the format SVG.
 type chart struct {
 	title, x, y string
 
-	// logX and logY draw an axis by powers of ten.
+	// logX and logY choose a logarithmic axis, with a tick at each power of ten.
 	logX, logY bool
 
 	lines []line
@@ -24,16 +24,16 @@ type line struct {
 
 type point struct{ x, y float64 }
 
-// The picture's size, and where its axes are, in pixels.
+// The size of the chart, and the margins around the axes, in pixels.
 const (
 	width, height            = 720, 420
 	left, right, top, bottom = 70, 20, 40, 50
 )
 
-// colours are told apart by people who see few of them, too.
+// colours are a palette for readers with and without colour blindness.
 var colours = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"}
 
-// svg draws the chart.
+// svg returns the chart as SVG.
 func (c *chart) svg() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height)
@@ -61,7 +61,7 @@ func (c *chart) svg() string {
 	return b.String()
 }
 
-// draw draws a line with a mark at each of its points, where they are few, and its name.
+// draw draws a line and its name. A line of fewer than 20 points has a mark at each point.
 func (l *line) draw(b *strings.Builder, xs, ys axis, i int) {
 	colour := colours[i%len(colours)]
 	var path strings.Builder
@@ -83,13 +83,13 @@ func text(b *strings.Builder, x, y float64, anchor, s string) {
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, x, y, anchor, html.EscapeString(s))
 }
 
-// axis maps values to the part from 0 to 1.
+// axis maps the values from low to high to the range from 0 to 1.
 type axis struct {
 	low, high float64
 	log       bool
 }
 
-// axes hold all points; one that is not by powers of ten begins at 0.
+// axes returns the axes with room for all points. A linear axis begins at 0.
 func (c *chart) axes() (x, y axis) {
 	x, y = axis{math.Inf(1), 0, c.logX}, axis{math.Inf(1), 0, c.logY}
 	for _, l := range c.lines {
@@ -112,7 +112,7 @@ func (a axis) rounded() axis {
 	return a
 }
 
-// step is a round number that divides the axis into some parts.
+// step returns the distance between two ticks: a round number, for at most five parts of the axis.
 func (a axis) step() float64 {
 	rough := max(a.high, 1e-9) / 5
 	power := math.Pow(10, math.Floor(math.Log10(rough)))

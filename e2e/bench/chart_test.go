@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestPlot: the pictures are well-formed XML and say what they show.
+// TestPlot: each chart is well-formed XML and contains the expected text.
 func TestPlot(t *testing.T) {
 	small, large := newResult(&Options{Clusters: 10, Sets: 2}), newResult(&Options{Clusters: 100, Sets: 2})
 	for i, r := range []*Result{small, large} {
