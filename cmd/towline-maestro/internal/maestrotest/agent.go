@@ -16,35 +16,35 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// IDs are those of all bundles.
+// IDs returns the ids of all bundles, sorted.
 func (m *Maestro) IDs() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.rows))
 }
 
-// Published are the writes that were asked for, in their order.
+// Published returns the actions of all published writes, in order. Refused writes are included.
 func (m *Maestro) Published() []cetypes.EventAction {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.published)
 }
 
-// Manifests are those of a bundle, as agents get them.
+// Manifests returns the manifests of a bundle, in the form sent to agents.
 func (m *Maestro) Manifests(id string) []workv1.Manifest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.rows[id].data.Manifests
 }
 
-// Version is that of a bundle.
+// Version returns the version of a bundle.
 func (m *Maestro) Version(id string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.rows[id].version
 }
 
-// Silence has Maestro tell nothing from now on, or tell again.
+// Silence turns the events of Maestro off or on.
 func (m *Maestro) Silence(silent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,22 +61,22 @@ func (m *Maestro) Cut() {
 	}
 }
 
-// Backup is the database as it is.
+// Backup returns a copy of the database.
 func (m *Maestro) Backup() Backup {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Backup{maps.Clone(m.rows)}
 }
 
-// Restore goes back to a backup. Nobody is told.
+// Restore replaces the database by a backup, without an event.
 func (m *Maestro) Restore(backup Backup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.rows = maps.Clone(backup.rows)
 }
 
-// Tells has what the agent says from now on name the version of the Application guestbook, and when its last operation began. The agent
-// says so at once.
+// Tells sets the feedback in the agent's reports from now on: the resourceVersion of the Application guestbook, and the
+// start of the Application's last operation. The agent reports on the bundle at once.
 func (m *Maestro) Tells(id, version, began string) {
 	m.mu.Lock()
 	values := []workv1.FeedbackValue{}
@@ -91,9 +91,10 @@ func (m *Maestro) Tells(id, version, began string) {
 	m.Report(id, "told")
 }
 
-// Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that. The
-// agent applies a bundle when its spec or its labels have changed, as that of Open Cluster Management 1.2.0 does: otherwise it still
-// names the version of which it has said so.
+// Report makes the agent report the present bundle as applied. Report sends Maestro's event about the report to the
+// subscribers, and returns the event. Like the agent of Open Cluster Management 1.2.0, the agent applies a bundle only
+// after a change of the manifests or the labels. Without such a change, the report still names the last applied
+// version.
 func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +116,7 @@ func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	return event
 }
 
-// HasApplied tells whether what the agent has applied last of a bundle is the bundle as it is.
+// HasApplied tells whether the agent has applied the present spec of a bundle.
 func (m *Maestro) HasApplied(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +124,8 @@ func (m *Maestro) HasApplied(id string) bool {
 	return ok && apiequality.Semantic.DeepEqual(last.data, m.rows[id].data)
 }
 
-// Removed is the agent saying of a bundle that it has removed it. Maestro tells of that, and removes the bundle.
+// Removed makes the agent report a bundle as removed. Maestro removes the bundle. Removed sends Maestro's event about
+// the removal to the subscribers, and returns the event.
 func (m *Maestro) Removed(id string) *cloudevents.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +140,7 @@ func (m *Maestro) Removed(id string) *cloudevents.Event {
 	return event
 }
 
-// Drop removes a bundle without a word, as Maestro does with one that no agent has seen.
+// Drop removes a bundle without an event. Maestro does the same with a bundle unknown to all agents.
 func (m *Maestro) Drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,14 +148,14 @@ func (m *Maestro) Drop(id string) {
 	delete(m.applied, id)
 }
 
-// Tell has Maestro tell of something, for instance once more.
+// Tell makes Maestro send an event, for example a second time.
 func (m *Maestro) Tell(event *cloudevents.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tell(event)
 }
 
-// tell needs the lock.
+// tell sends an event to all subscribers. The caller holds the lock.
 func (m *Maestro) tell(event *cloudevents.Event) {
 	if m.silent {
 		return
@@ -163,10 +165,10 @@ func (m *Maestro) tell(event *cloudevents.Event) {
 	}
 }
 
-// labels are those of the metadata that travel with the bundle.
+// labels returns the labels in the bundle's metadata.
 func (r row) labels() map[string]string {
 	var meta metav1.ObjectMeta
-	_ = json.Unmarshal([]byte(r.metadata), &meta) // without labels it is a bundle that no agent would take
+	_ = json.Unmarshal([]byte(r.metadata), &meta) // No agent would accept a bundle without labels.
 	return meta.Labels
 }
 
@@ -181,7 +183,7 @@ func (r row) event(id string) *cloudevents.Event {
 	event.SetExtension(cetypes.ExtensionResourceVersion, r.version)
 	event.SetExtension(cetypes.ExtensionStatusUpdateSequenceID, r.sequence)
 	event.SetExtension(cetypes.ExtensionWorkMeta, r.metadata)
-	data, _ := json.Marshal(payload.ManifestBundleStatus{ // it always can
+	data, _ := json.Marshal(payload.ManifestBundleStatus{ // The encoding cannot fail.
 		Conditions: r.status.Conditions, ResourceStatus: r.status.ResourceStatus.Manifests,
 	})
 	_ = event.SetData(cloudevents.ApplicationJSON, data)

@@ -1,3 +1,3 @@
-// Package maestrotest is a Maestro in memory, for tests: it keeps what is published by Maestro's rules, and loses, repeats or refuses what
-// a test wants it to.
+// Package maestrotest is a fake Maestro in memory, for tests. The fake stores published bundles by Maestro's rules. A
+// test can make the fake lose, repeat or refuse messages.
 package maestrotest

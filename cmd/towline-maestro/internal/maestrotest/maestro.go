@@ -20,10 +20,10 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
-// A Backup is a state of the database.
+// A Backup is a copy of the database.
 type Backup struct{ rows map[string]row }
 
-// row is a bundle as Maestro's database has it. Rows are never changed, but replaced.
+// row is a bundle in Maestro's database. The fake replaces rows, and never changes a row.
 type row struct {
 	version  int64
 	cluster  string
@@ -36,7 +36,8 @@ type row struct {
 	status   workv1.ManifestWorkStatus
 }
 
-// Hooks are asked before the call of that name does anything, or once it is done; their errors are the answer.
+// Hooks run before or after the calls with the same name. An error of a hook is the error of the call. A Before hook
+// with an error stops the call.
 type Hooks struct {
 	BeforePublish, AfterPublish func(action cetypes.EventAction) error
 	BeforeGet                   func(id string) error
@@ -44,7 +45,7 @@ type Hooks struct {
 	BeforeList                  func(since time.Time) error
 }
 
-// Maestro is a Maestro in memory.
+// Maestro is a fake Maestro in memory.
 type Maestro struct {
 	mu        sync.Mutex
 	hooks     Hooks
@@ -55,18 +56,18 @@ type Maestro struct {
 	sequence  int64
 	silent    bool
 	published []cetypes.EventAction
-	applied   map[string]applied         // what agents have applied of bundles
-	resources []workv1.ManifestCondition // what agents say of what they have applied
+	applied   map[string]applied         // the last state applied by an agent, by bundle id
+	resources []workv1.ManifestCondition // the resource status in the agents' reports
 }
 
-// applied is what an agent has applied last, and the version of which it says so.
+// applied is the last state of a bundle applied by an agent, and the version in the agent's report.
 type applied struct {
 	data    payload.ManifestBundle
 	labels  map[string]string
 	version int64
 }
 
-// New has no cluster and no bundle.
+// New returns a Maestro without clusters and bundles.
 func New() *Maestro {
 	return &Maestro{
 		rows: map[string]row{}, clusters: map[string]bool{}, listeners: map[int]chan *cloudevents.Event{}, sequence: 1792842398301163520,
@@ -74,7 +75,7 @@ func New() *Maestro {
 	}
 }
 
-// Hook has these asked from now on, and no others.
+// Hook replaces the hooks.
 func (m *Maestro) Hook(hooks Hooks) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -211,7 +212,7 @@ func (m *Maestro) List(_ context.Context, since time.Time, each func(*bundle.Bun
 	return nil
 }
 
-// read is the row as the REST API gives it.
+// read returns the bundle of a row in the same way as the REST API.
 func (r row) read(id string) (*bundle.Bundle, error) {
 	answer := map[string]any{
 		"id": id, "consumer_name": r.cluster, "version": r.version, "created_at": metav1.NewTime(r.created), "metadata": json.RawMessage(r.metadata),
