@@ -34,26 +34,26 @@ import (
 )
 
 const (
-	// pageSize is how many bundles are read in one request.
+	// pageSize is the number of bundles in a single list request.
 	pageSize = 500
 
-	// requestTimeout ends a request to Maestro that hangs.
+	// requestTimeout ends a hanging request to Maestro.
 	requestTimeout = 30 * time.Second
 
-	// maxMessage is the size of the largest message, in bytes: Maestro's own bound is 4 MiB.
+	// maxMessage is the size of the largest gRPC message, in bytes. Maestro's limit is 4 MiB.
 	maxMessage = 8 << 20
 
-	// MaxBackoff is about how long to wait at most before the gRPC server is tried again.
+	// MaxBackoff is about the longest wait between two attempts to connect to the gRPC server.
 	MaxBackoff = 10 * time.Second
 
 	// apiPath is the root of Maestro's REST API.
 	apiPath = "/api/maestro/v1"
 )
 
-// ErrNotFound says that Maestro has no bundle of that id.
+// ErrNotFound means that Maestro has no bundle with the id.
 var ErrNotFound = errors.New("not found in Maestro")
 
-// Options say where Maestro is, and who speaks to it.
+// Options are the addresses of Maestro, and the identity of the client.
 type Options struct {
 	// URL is the root of Maestro's REST server: https://maestro.example.com:8000.
 	URL string
@@ -61,23 +61,26 @@ type Options struct {
 	// GRPC is the host and port of Maestro's gRPC server.
 	GRPC string
 
-	// Source is the name under which works are written. Maestro tells a source of its own works only.
+	// Source is the name of the client as a writer of works. Maestro sends a source only the events of the source's
+	// works.
 	Source string
 
-	// CAFile has the certificates of the authorities that sign Maestro's certificates; empty stands for those of the system.
+	// CAFile has the certificates of the authorities for Maestro's certificates. Empty means the authorities of the
+	// system.
 	CAFile string
 
-	// CertFile and KeyFile are the client's certificate and its key. These and CAFile are read for each connection.
+	// CertFile and KeyFile are the client's certificate and key. The client reads CertFile, KeyFile and CAFile for
+	// each connection.
 	CertFile, KeyFile string
 
-	// TokenFile has a bearer token. It is read again once it was read 50 seconds ago.
+	// TokenFile has a bearer token. The client reads the file again 50 seconds after the last read.
 	TokenFile string
 
-	// Plaintext speaks without TLS: on one machine, in tests.
+	// Plaintext turns off TLS, for tests on a single machine.
 	Plaintext bool
 }
 
-// Validate says what is missing in the options, each with its flag.
+// Validate returns an error for each missing or invalid option, with the flag of the option.
 func (o *Options) Validate() error {
 	var errs []error
 	scheme := "https"
@@ -102,9 +105,9 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Client speaks to one Maestro as one source.
+// Client is a client of a single Maestro for a single source.
 type Client struct {
-	// Source is the name under which works are written.
+	// Source is the name of the client as a writer of works.
 	Source string
 
 	url    string
@@ -113,11 +116,11 @@ type Client struct {
 	events pb.CloudEventServiceClient
 }
 
-// New makes a client. It connects when it is used first.
+// New returns a client. The client connects at the first request.
 func New(o Options) (*Client, error) {
 	who := identity{o.CAFile, o.CertFile, o.KeyFile}
 	if _, err := who.config(); err != nil {
-		return nil, err // now, rather than at each connection
+		return nil, err // An invalid file is an error now, and not only at the first connection.
 	}
 	config := &rest.Config{Host: o.URL, BearerTokenFile: o.TokenFile, Timeout: requestTimeout, Transport: who.overHTTP()}
 	overHTTP, err := rest.HTTPClientFor(config)
@@ -136,11 +139,12 @@ func New(o Options) (*Client, error) {
 func dialOptions(o Options, who identity) []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
-		grpc.WithNoProxy(), // as the REST client
-		// By default it tries again after up to two minutes: the REST server would be read long before.
+		grpc.WithNoProxy(), // The REST client also uses no proxy.
+		// By default, gRPC may wait up to two minutes for the next attempt. The client would read the REST server
+		// long before.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: MaxBackoff},
-			MinConnectTimeout: 20 * time.Second, // as by default
+			MinConnectTimeout: 20 * time.Second, // the default of gRPC
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	}
@@ -154,10 +158,10 @@ func dialOptions(o Options, who identity) []grpc.DialOption {
 	return options
 }
 
-// Close ends the connections.
+// Close closes the gRPC connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Publish asks for a change of a work. The error does not say whether it was carried out.
+// Publish requests a change of a work. After an error, Maestro may or may not have made the change.
 func (c *Client) Publish(ctx context.Context, event *cloudevents.Event) error {
 	message := &pb.CloudEvent{}
 	if err := protocol.WritePBMessage(ctx, binding.ToMessage(event), message); err != nil {
@@ -169,14 +173,15 @@ func (c *Client) Publish(ctx context.Context, event *cloudevents.Event) error {
 	return withoutIDs(err)
 }
 
-// Unreachable tells whether Publish or Subscribe failed because Maestro did not answer.
+// Unreachable tells whether an error of Publish or Subscribe means a missing answer of Maestro.
 func Unreachable(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// IsAnswer tells whether Publish failed because of the work: Maestro has no such version of it, or does not take what it says. It answers
-// everything with the same code; what is about a work has these words.
+// IsAnswer tells whether Publish failed because of the work: Maestro does not have the version of the work, or refuses
+// the content. Maestro uses the same gRPC code for all failures. IsAnswer recognizes failures about a work by the words
+// of the message.
 func IsAnswer(err error) bool {
 	words := status.Convert(err).Message()
 	return slices.ContainsFunc([]string{"create", "get", "update", "delete"}, func(done string) bool {
@@ -184,8 +189,8 @@ func IsAnswer(err error) bool {
 	})
 }
 
-// Subscribe gives every event that Maestro has for the source to handle, until the connection ends. What Maestro has had to tell
-// while nobody was subscribed it does not tell again.
+// Subscribe passes all events of Maestro for the source to handle, until the connection ends. Maestro does not repeat
+// the events from times without a subscription.
 func (c *Client) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
 	stream, err := c.events.Subscribe(ctx, &pb.SubscriptionRequest{Source: c.Source})
 	if err != nil {
@@ -197,7 +202,7 @@ func (c *Client) Subscribe(ctx context.Context, handle func(*cloudevents.Event))
 			return err
 		}
 		if message.GetType() == cetypes.HeartbeatCloudEventsType {
-			// It has no data, and so is no event to the library.
+			// A heartbeat has no data, so the library does not accept a heartbeat as an event.
 			beat := cloudevents.NewEvent()
 			beat.SetType(cetypes.HeartbeatCloudEventsType)
 			handle(&beat)
@@ -211,7 +216,7 @@ func (c *Client) Subscribe(ctx context.Context, handle func(*cloudevents.Event))
 	}
 }
 
-// Get reads a bundle; ErrNotFound if there is none.
+// Get reads a bundle. A missing bundle is the error ErrNotFound.
 func (c *Client) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 	data, err := c.read(ctx, "/resource-bundles/"+url.PathEscape(id))
 	if err != nil {
@@ -220,13 +225,14 @@ func (c *Client) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 	return bundle.Read(data)
 }
 
-// borders divide ids, which are UUIDs, into parts of which each is listed page by page, at the same time as the others: Maestro needs
-// more than a millisecond for each bundle.
+// borders divide the ids (UUIDs) into four ranges. The client lists the ranges at the same time, each range page by
+// page, because Maestro needs more than a millisecond for each bundle.
 var borders = []string{"", "4", "8", "c", ""}
 
-// List gives all bundles of the source to each, one at a time, or those that have changed since a time by Maestro's clock. They are not
-// of one moment: a bundle that changes meanwhile is given as it was or as it is, and one that is made or removed meanwhile may be missing.
-// skipped is told of what is no work.
+// List calls each for all bundles of the source, a single bundle at a time. With since, List reads only the bundles
+// with a change after since by Maestro's clock. The list is not a snapshot: a bundle changed during the list comes in
+// the old or in the new version. A bundle created or removed during the list may be missing. List calls skipped for
+// each bundle without a readable work.
 func (c *Client) List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
 	search := "source = '" + c.Source + "'"
 	if !since.IsZero() {
@@ -250,7 +256,8 @@ func (c *Client) List(ctx context.Context, since time.Time, each func(*bundle.Bu
 	return group.Wait()
 }
 
-// list gives the bundles of a search whose ids are above one border and not above the other, page by page.
+// list calls each for the bundles of a search with last < id <= border, page by page. An empty last or border means no
+// limit.
 func (c *Client) list(ctx context.Context, of, last, border string, each func(*bundle.Bundle, error)) error {
 	for {
 		search := of
@@ -283,7 +290,8 @@ func (c *Client) list(ctx context.Context, of, last, border string, each func(*b
 	}
 }
 
-// AddCluster tells Maestro of a cluster, once or again: it takes works for known clusters only.
+// AddCluster adds a cluster to Maestro, because Maestro accepts works only for known clusters. A known cluster is no
+// error.
 func (c *Client) AddCluster(ctx context.Context, name string) error {
 	body, err := json.Marshal(map[string]string{"name": name})
 	if err != nil {
@@ -295,7 +303,7 @@ func (c *Client) AddCluster(ctx context.Context, name string) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if _, err := c.answer(request, http.StatusCreated, http.StatusConflict); err != nil {
-		// It says of a cluster that it knows what it says of any failure.
+		// Maestro answers a request to add a known cluster with the same error as for any failure.
 		if known, unknown := c.knows(ctx, name); unknown != nil || !known {
 			return fmt.Errorf("adding cluster %s to Maestro: %w", name, err)
 		}
@@ -323,7 +331,8 @@ func (c *Client) read(ctx context.Context, path string) ([]byte, error) {
 	return c.answer(request, http.StatusOK)
 }
 
-// answer makes a request, and reads its answer if its status is one of those expected.
+// answer sends a request. answer returns the body of an answer with an expected status, and otherwise an error without
+// bundle ids. A status 404 is the error ErrNotFound.
 func (c *Client) answer(request *http.Request, expected ...int) ([]byte, error) {
 	response, err := c.rest.Do(request)
 	if err != nil {
@@ -338,6 +347,6 @@ func (c *Client) answer(request *http.Request, expected ...int) ([]byte, error) 
 		return nil, ErrNotFound
 	}
 	var said struct{ Reason string }
-	_ = json.Unmarshal(data, &said) // without a reason, the status says enough
+	_ = json.Unmarshal(data, &said) // Without a reason, the error has the status.
 	return nil, withoutIDs(fmt.Errorf("%s %s: %s %s", request.Method, request.URL.Path, response.Status, said.Reason))
 }

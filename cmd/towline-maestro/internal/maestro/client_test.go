@@ -48,7 +48,7 @@ func newAuthority(t *testing.T) *authority {
 	return &authority{must(certutil.NewSelfSignedCACert(certutil.Config{CommonName: "ca"}, key))(t), key}
 }
 
-// write puts a certificate of a user and its key into a folder, and the authority's beside them.
+// write writes a new certificate and a new key of a user, and the certificate of the authority, into a folder.
 func (a *authority) write(t *testing.T, dir, user string) {
 	t.Helper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
@@ -67,7 +67,7 @@ func (a *authority) write(t *testing.T, dir, user string) {
 	}
 }
 
-// users is a server of Maestro's API that tells by whose certificate it was asked.
+// users is a server of Maestro's gRPC API. For each request, asked receives the user in the client's certificate.
 type users struct {
 	pb.UnimplementedCloudEventServiceServer
 
@@ -81,7 +81,8 @@ func (u *users) Publish(ctx context.Context, _ *pb.PublishRequest) (*emptypb.Emp
 	return &emptypb.Empty{}, nil
 }
 
-// serve serves at an address. It gives the address that it took, and the function that ends it and its connections.
+// serve starts a server at an address. serve returns the address in use, and a function to stop the server and the
+// connections.
 func (a *authority) serve(t *testing.T, address string, u *users) (string, func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,16 +95,17 @@ func (a *authority) serve(t *testing.T, address string, u *users) (string, func(
 	})))
 	pb.RegisterCloudEventServiceServer(server, u)
 	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
-	go func() { _ = server.Serve(listener) }() // until it is stopped
+	go func() { _ = server.Serve(listener) }() // runs until stop
 	stop := func() {
 		server.Stop()
-		_ = listener.Close() // for a server that has not begun; otherwise it is closed
+		_ = listener.Close() // A server without a started Serve does not close the listener.
 	}
 	t.Cleanup(stop)
 	return listener.Addr().String(), stop
 }
 
-// TestCertificates: certificates are read for each connection, those of authorities too, and neither side speaks to one of another authority.
+// TestCertificates: the client reads the client certificate and the authorities for each connection. The client and the
+// server refuse a peer with a certificate of a different authority.
 func TestCertificates(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	maestro := &users{asked: make(chan string, 10)}
@@ -117,7 +119,7 @@ func TestCertificates(t *testing.T) {
 	defer client.Close()
 	again := func() {
 		stop()
-		client.conn.WaitForStateChange(t.Context(), connectivity.Ready) // at once where it is not connected
+		client.conn.WaitForStateChange(t.Context(), connectivity.Ready) // returns at once without a connection
 		_, stop = ours.serve(t, address, maestro)
 	}
 	made := bundle.New(bundle.NewIDs("towline", bundle.NewKey()), &workv1.ManifestWork{}, time.Now())
@@ -148,11 +150,11 @@ func TestCertificates(t *testing.T) {
 		t.Error("Maestro was asked nevertheless")
 	}
 
-	// Maestro has a new authority, and the client learns of it.
+	// Maestro gets a new authority, and the client reads the new authority from the file.
 	stop()
 	_, _ = others.serve(t, address, maestro)
 	others.write(t, dir, "fourth")
-	wait := grpc.WaitForReady(true) // the connection is tried again after a while
+	wait := grpc.WaitForReady(true) // The client tries the connection again after a while.
 	if _, err := client.events.Publish(t.Context(), &pb.PublishRequest{}, wait); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestAnswers: what is about a work is told from what is about who asks.
+// TestAnswers: IsAnswer distinguishes errors about a work from errors about the client.
 func TestAnswers(t *testing.T) {
 	for words, want := range map[string]bool{
 		"failed to create resource: it exists":               true,
@@ -182,7 +184,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNoErrorHasTheToken, also where it is none that can be sent.
+// TestNoErrorHasTheToken: no error contains the token, even for a token with characters not allowed in a request.
 func TestNoErrorHasTheToken(t *testing.T) {
 	ours, dir := newAuthority(t), t.TempDir()
 	address, _ := ours.serve(t, "127.0.0.1:0", &users{asked: make(chan string, 1)})
@@ -204,7 +206,8 @@ func TestNoErrorHasTheToken(t *testing.T) {
 	}
 }
 
-// TestTheRESTClientFollowsItsFiles to a new authority of Maestro, and says what is wrong with them.
+// TestTheRESTClientFollowsItsFiles: the REST client accepts a new authority of Maestro from the changed file, and
+// returns an error for an invalid file.
 func TestTheRESTClientFollowsItsFiles(t *testing.T) {
 	dir, tokens := t.TempDir(), make(chan string, 10)
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -242,8 +245,8 @@ func TestTheRESTClientFollowsItsFiles(t *testing.T) {
 	}
 }
 
-// expectNoAuthority waits until the client makes a new connection, which fails by the file of authorities. It may ask by the old one
-// before, of which it has not heard yet that it has ended.
+// expectNoAuthority waits until a new connection of the client fails because of the file of authorities. Until the
+// client notices the end of the old connection, requests may still use the old connection.
 func expectNoAuthority(t *testing.T, client *Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -269,7 +272,8 @@ func must[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
-// TestNoErrorHasAnID: errors come to those who write works, and to conditions that tenants read.
+// TestNoErrorHasAnID: no error contains the id of a bundle, because writers of works get the errors, and tenants read
+// the errors in conditions.
 func TestNoErrorHasAnID(t *testing.T) {
 	const id = "0c0ffee0-1234-8abc-8def-0123456789ab"
 	for name, tc := range map[string]struct {
@@ -296,7 +300,8 @@ func TestNoErrorHasAnID(t *testing.T) {
 	}
 }
 
-// TestARequestThatFailsHidesItsID: both clients are asked by ids.
+// TestARequestThatFailsHidesItsID: the error of a failed REST request does not contain the id from the path, with or
+// without an answer of Maestro.
 func TestARequestThatFailsHidesItsID(t *testing.T) {
 	const id = "0c0ffee0-1234-8abc-8def-0123456789ab"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -1,2 +1,3 @@
-// Package maestro speaks to Maestro as a source of works: CloudEvents over gRPC to write and to be told of statuses, REST to read.
+// Package maestro is a client of Maestro for a source of works. The client writes works and receives statuses as
+// CloudEvents over gRPC, and reads works over REST.
 package maestro

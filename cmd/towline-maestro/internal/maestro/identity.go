@@ -13,16 +13,17 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// connectTimeout ends a connection, with its handshake, that does not come about: net/http lets it go on when its request has been given
-// up.
+// connectTimeout ends the attempt of a connection with the TLS handshake. net/http continues an attempt after the end
+// of the request.
 const connectTimeout = 10 * time.Second
 
-// An identity is whom the client takes for Maestro, and who it says it is. Its files are read for each connection: whoever rotates them
-// need not start the process again, also when the authority is a new one. Without a file of authorities, those of the system count, which
-// are read once.
+// An identity has the files with the accepted authorities of Maestro (caFile) and with the client's certificate and
+// key. The client reads the files for each connection, so a rotation of the files needs no restart, even with a new
+// authority. Without a caFile, the authorities of the system count. The process reads the authorities of the system
+// only once.
 type identity struct{ caFile, certFile, keyFile string }
 
-// config is that of the next connection.
+// config reads the files, and returns the TLS configuration for the next connection.
 func (i identity) config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if i.caFile != "" {
@@ -37,14 +38,15 @@ func (i identity) config() (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("client certificate for Maestro: %w", err)
 		}
-		// Sent to whoever asks: a server of another authority then says what it holds against it.
+		// The client sends the certificate to any server. A server of a different authority then answers with the
+		// reason of the refusal.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
 	}
 	return config, nil
 }
 
-// overHTTP connects to the REST server, never through a proxy: for what is behind one, net/http does not ask DialTLSContext, and would take
-// the authorities of the system.
+// overHTTP returns a transport to the REST server, without a proxy. For a server behind a proxy, net/http does not call
+// DialTLSContext, and would accept the authorities of the system.
 func (i identity) overHTTP() http.RoundTripper {
 	return &http.Transport{
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -63,19 +65,19 @@ func (i identity) overHTTP() http.RoundTripper {
 	}
 }
 
-// overGRPC connects to the gRPC server.
+// overGRPC returns the credentials for connections to the gRPC server.
 func (i identity) overGRPC() credentials.TransportCredentials {
 	return &handshakes{credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), i}
 }
 
-// handshakes are credentials that are made anew for each connection.
+// handshakes are gRPC credentials with a new TLS configuration for each connection.
 type handshakes struct {
 	credentials.TransportCredentials
 
 	of identity
 }
 
-// ClientHandshake is that of credentials.TransportCredentials.
+// ClientHandshake implements credentials.TransportCredentials.
 func (h *handshakes) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	config, err := h.of.config()
 	if err != nil {
@@ -84,12 +86,12 @@ func (h *handshakes) ClientHandshake(ctx context.Context, authority string, conn
 	return credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
 }
 
-// ServerHandshake is that of credentials.TransportCredentials.
+// ServerHandshake implements credentials.TransportCredentials. ServerHandshake always returns an error.
 func (h *handshakes) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("these are credentials of a client")
 }
 
-// Clone is that of credentials.TransportCredentials.
+// Clone implements credentials.TransportCredentials.
 func (h *handshakes) Clone() credentials.TransportCredentials {
 	return &handshakes{h.TransportCredentials.Clone(), h.of}
 }

@@ -6,11 +6,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// uuids are the ids of bundles in what Maestro and the clients of its servers say.
+// uuids matches the ids of bundles in the messages of Maestro and of Maestro's clients.
 var uuids = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`)
 
-// withoutIDs returns the error without ids of bundles in its text. Errors of writes end in conditions, and tenants read conditions. An id lets
-// every agent speak for the bundle's cluster: see bundle.IDs.
+// withoutIDs returns an error with a text without ids of bundles. Errors of writes get into conditions, and tenants
+// read conditions. With an id, every agent could report for the bundle's cluster: see bundle.IDs. A gRPC error keeps
+// the code, and all further errors stay unwrappable.
 func withoutIDs(err error) error {
 	if err == nil {
 		return nil
@@ -25,7 +26,7 @@ func withoutIDs(err error) error {
 	return private{err, text}
 }
 
-// private says less than the error that it wraps.
+// private wraps an error, and replaces the text by a text without ids.
 type private struct {
 	error
 	text string
@@ -34,5 +35,5 @@ type private struct {
 // Error implements error.
 func (p private) Error() string { return p.text }
 
-// Unwrap returns the error with its whole text.
+// Unwrap returns the wrapped error with the complete text.
 func (p private) Unwrap() error { return p.error }
