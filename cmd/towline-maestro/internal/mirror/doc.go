@@ -1,5 +1,5 @@
 // Package mirror holds the works stored in Maestro, and adds the resource versions and the watches of the Kubernetes
-// API.
+// API. Maestro stores a work as a bundle, a row of the database. During some changes, a work has several bundles.
 //
 // Maestro sends a source only statuses, and only to a connected listener. The mirror takes each message for a hint. If
 // a message is not the next status of the known work, the mirror reads the work from Maestro. At each connect and every

@@ -400,7 +400,7 @@ func TestAStart(t *testing.T) {
 }
 
 // TestLostAnswers checks a write with a lost answer. The mirror reads the work, and tells the client the result of the
-// write.
+// write. After an update, the client gets a conflict, and reads the work again.
 func TestLostAnswers(t *testing.T) {
 	unreachable := status.Error(codes.Unavailable, "the connection has ended")
 	w := follow(t, maestrotest.New())

@@ -12,8 +12,9 @@ import (
 )
 
 // mustMove returns whether a work must get a bundle with a new id now, because a stranger knows or can compute the
-// present id. The agent must have applied the present bundle, and the work must have no earlier bundle. The move works
-// like a change of the shape: the agent deletes and recreates no object on the cluster.
+// present id. The agent must have applied the present bundle. The work must have no earlier bundle, no requested
+// operation and no deletion. The move works like a change of the shape: the agent deletes and recreates no object on
+// the cluster.
 func (m *Mirror) mustMove(b *bundle.Bundle) bool {
 	if m.Quiet || !b.IsPublic(m.source) && !m.removals.isKnown(b.ID) {
 		return false

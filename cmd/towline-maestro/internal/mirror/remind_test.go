@@ -131,8 +131,8 @@ func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 	})
 }
 
-// TestAQuestionThatCannotBeAsked checks that a failed reminder is sent as soon as Maestro is reachable again, however
-// long the outage is.
+// TestAQuestionThatCannotBeAsked checks that a failed reminder follows within some ten seconds after the end of
+// Maestro's outage, however long the outage is.
 func TestAQuestionThatCannotBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())

@@ -77,6 +77,7 @@ func TestAnotherShapeAndARestart(t *testing.T) {
 
 // TestAReleaseOfAnotherShape checks the deletion of an earlier bundle whose objects must stay on the cluster. The
 // bundle is deleted only after the agent has given up the ownership. Otherwise the agent would delete the objects.
+// Until then, a deletion of the work is a conflict.
 func TestAReleaseOfAnotherShape(t *testing.T) {
 	for name, deletes := range map[string]bool{"the earlier bundle goes": false, "the work is deleted": true} {
 		t.Run(name, func(t *testing.T) {

@@ -21,8 +21,9 @@ import (
 // has returns whether Maestro has a bundle.
 func (w *world) has(id string) bool { return slices.Contains(w.maestro.IDs(), id) }
 
-// TestARowThatNobodyHasDeleted checks a false report by the agent of a different cluster that the work is removed. The
-// mirror restores the row with the same content. Watches of works see no deletion.
+// TestARowThatNobodyHasDeleted checks a row removed without a deletion of the work, for example after a false report by
+// the agent of a different cluster. The mirror restores the row with the same content. Watches of works see no
+// deletion.
 func TestARowThatNobodyHasDeleted(t *testing.T) {
 	for name, vanish := range map[string]func(w *world){
 		"Maestro tells": func(w *world) { w.maestro.Removed(first) },
@@ -238,8 +239,8 @@ func TestWhoMayNotWriteRestoresNothing(t *testing.T) {
 	}
 }
 
-// TestALostAndADeletedBundle checks a work with a lost bundle and a bundle in deletion. The mirror restores the lost
-// bundle, and the deletion continues.
+// TestALostAndADeletedBundle checks a work with two bundles, of which Maestro loses the later bundle. The mirror
+// restores the later bundle. The earlier bundle is deleted after the agent has applied the later bundle.
 func TestALostAndADeletedBundle(t *testing.T) {
 	w := delivered(t)
 	w.mustUpdate(manifests("y", "two"))

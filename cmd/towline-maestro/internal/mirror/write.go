@@ -108,8 +108,8 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	return nil, refused(err, name)
 }
 
-// Delete asks Maestro to delete a work, if was is still the present version. The work stays until the agent has
-// answered.
+// Delete asks Maestro to delete a work, if was is still the present version of the work. The work stays until the agent
+// has answered.
 func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: was.Namespace, Name: was.Name}
 	defer m.lock(name)()
@@ -164,7 +164,8 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 // notLeading returns the answer to a write that a different process may carry out: try again.
 func notLeading(err error) error { return apierrors.NewServiceUnavailable(err.Error() + ": try again") }
 
-// untranslated returns the answer to a write whose request cannot be sent to agents.
+// untranslated returns the answer to a write without a translation for agents: a bad request for a *bundle.Refusal, and
+// otherwise a conflict.
 func untranslated(err error, name types.NamespacedName) error {
 	if _, is := errors.AsType[*bundle.Refusal](err); is {
 		return apierrors.NewBadRequest("work " + name.String() + ": " + err.Error())
