@@ -16,40 +16,41 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// epoch is when versions begin. Maestro's have 31 bits, which are enough for 68 years of seconds.
+// epoch is the time of version 0. Maestro's versions have 31 bits, enough for 68 years of seconds.
 var epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// A Bundle is what Maestro has of a work.
+// A Bundle is the state of a work in Maestro.
 type Bundle struct {
-	// Work is the work as the Kubernetes API shows it, but for its resourceVersion.
+	// Work is the work for the Kubernetes API, without the resourceVersion.
 	Work *workv1.ManifestWork
 
 	// ID is the id of the bundle in Maestro: see IDs.
 	ID string
 
-	// First is the version in Maestro of the work's first spec, which is generation 1.
+	// First is the version in Maestro of the work's first spec (generation 1).
 	First int64
 
-	// Version is the bundle's version in Maestro, which counts every write.
+	// Version is the bundle's version in Maestro. Every write increases the version.
 	Version int64
 
-	// Since is the first version with the spec as it is, and Written the version that the last write was to come to. Version is
-	// higher only where somebody has raised it in the database, and lower while a write is repeated that Maestro has lost.
+	// Since is the first version with the present spec. Written is the expected version after the last write. Version
+	// is higher than Written only if a person has raised the version in the database. Version is lower than Written
+	// while the mirror repeats a write lost by Maestro.
 	Since, Written int64
 
-	// Shape counts the bundles that the work has had: see SameShape.
+	// Shape is the number of earlier bundles of the work: see SameShape.
 	Shape int
 
 	// Sequence orders the statuses of a work: a decimal number, or empty before the first.
 	Sequence string
 
-	// Told is when this process was first told of the operation that began last on the cluster: see Began.
+	// Told is the time when the process first learned of the last begun operation on the cluster: see Began.
 	Told time.Time
 
-	instead map[int]workv1.Manifest // which agents get in place of the work's: see translate
+	instead map[int]workv1.Manifest // the manifests for agents in place of the work's manifests, by index: see translate
 }
 
-// New is the first bundle of a new work.
+// New returns the first bundle of a new work, and sets the generation of the work to 1.
 func New(ids IDs, w *workv1.ManifestWork, now time.Time) *Bundle {
 	first := FirstVersion(now)
 	w.Generation = 1
@@ -57,9 +58,9 @@ func New(ids IDs, w *workv1.ManifestWork, now time.Time) *Bundle {
 	return &Bundle{Work: w, ID: id, First: first, Version: first, Since: first, Written: first}
 }
 
-// Next is the bundle after a write that gives its work other labels, annotations, owners or another spec. It begins a new generation
-// if the spec is another: of no other write will an agent say that it has applied it. The error is a *Refusal, or says that the spec has
-// an operation for another version of an Application than the one that the agent has told of.
+// Next returns the bundle after a write with new labels, annotations, owners or a new spec. A new spec begins a new
+// generation, because an agent reports only a new spec as applied. The error is a *Refusal, or the spec has an
+// operation for a version of an Application not reported by the agent.
 func (b *Bundle) Next(ids IDs, w *workv1.ManifestWork) (*Bundle, error) {
 	instead, err := translate(&w.Spec, &b.Work.Status)
 	if err != nil {
@@ -84,14 +85,15 @@ func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
 	return out
 }
 
-// At is the bundle as it is, written with another version.
+// At returns the same bundle with a different version.
 func (b *Bundle) At(version int64) *Bundle {
 	out := *b
 	out.Version, out.Written = version, version
 	return &out
 }
 
-// Again is the bundle as it is, written so that the agent heeds it once more: see Label.
+// Again returns the same bundle with a new version and a new value of Label, so that the agent applies the bundle
+// again.
 func (b *Bundle) Again() *Bundle {
 	out := b.At(b.Version + 1)
 	out.Since = out.Version
@@ -99,17 +101,18 @@ func (b *Bundle) Again() *Bundle {
 	return out
 }
 
-// Name is the name of the bundle's work.
+// Name returns the namespace and name of the bundle's work.
 func (b *Bundle) Name() types.NamespacedName {
 	return types.NamespacedName{Namespace: b.Work.Namespace, Name: b.Work.Name}
 }
 
-// FirstVersion is the version of the first spec of a new work. It follows from the time, in seconds: what an agent says of an earlier
-// work of the same name is about a lower version, and Maestro takes it for no word about this one.
+// FirstVersion returns the version of the first spec of a new work: the seconds since epoch, at least 1. An agent's
+// report on an earlier work of the same name has a lower version, so Maestro does not accept the report for the new
+// work.
 func FirstVersion(now time.Time) int64 { return max(1, int64(now.Sub(epoch)/time.Second)) }
 
-// Event is the CloudEvent that asks Maestro for a bundle as it is, or to delete it. An update names the version before, from which
-// Maestro counts.
+// Event returns the CloudEvent to create, update or delete a bundle in Maestro. An update has the version before the
+// write, because Maestro counts from the version before.
 func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.Event, error) {
 	meta, err := b.metadata(source)
 	if err != nil {
@@ -142,14 +145,15 @@ func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.E
 	return &event, event.Validate()
 }
 
-// bundleOf is a spec as agents read it.
+// bundleOf returns a spec in the format for agents.
 func bundleOf(spec *workv1.ManifestWorkSpec) payload.ManifestBundle {
 	return payload.ManifestBundle{
 		Manifests: spec.Workload.Manifests, DeleteOption: spec.DeleteOption, ManifestConfigs: spec.ManifestConfigs, Executer: spec.Executor,
 	}
 }
 
-// Newer tells whether a status comes after another one. A sequence that is no number comes after none.
+// Newer tells whether the status with a sequence is later than the status with the sequence than. An invalid sequence
+// is never later, and a valid sequence is later than an invalid sequence.
 func Newer(sequence, than string) bool {
 	a, err := strconv.ParseInt(sequence, 10, 64)
 	if err != nil {
@@ -159,8 +163,8 @@ func Newer(sequence, than string) bool {
 	return err != nil || a > b
 }
 
-// reported is the entry of a work's managed fields that says when its agent last spoke, by the agent's clock: nil if it has not. The
-// Kubernetes API keeps such an entry for whoever writes a status.
+// reported returns the managed fields of a work, with the time of the agent's last status by the agent's clock. Without
+// a status, reported returns nil. The Kubernetes API keeps the same entry for a writer of a status.
 func reported(sequence string) []metav1.ManagedFieldsEntry {
 	id, err := snowflake.ParseString(sequence)
 	if err != nil {
@@ -173,7 +177,7 @@ func reported(sequence string) []metav1.ManagedFieldsEntry {
 	}}
 }
 
-// jsonOf is for what can always be encoded.
+// jsonOf returns a value as JSON. The callers encode only values without encoding errors.
 func jsonOf(v any) (string, error) {
 	data, err := json.Marshal(v)
 	return string(data), err

@@ -24,14 +24,14 @@ var (
 	key     = types.NamespacedName{Namespace: "cluster1", Name: "guestbook-1a2b3"}
 )
 
-// manifest is a ConfigMap as a manifest.
+// manifest returns the manifest of a ConfigMap.
 func manifest(name, data string) workv1.Manifest {
 	return workv1.Manifest{RawExtension: runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `","namespace":"default"},"data":{"word":"` + data + `"}}`),
 	}}
 }
 
-// aWork uses what Maestro's own types do not know, too.
+// aWork returns a work. The work also has fields unknown to Maestro's types.
 func aWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
 	return &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
@@ -50,7 +50,8 @@ func aWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
 	}
 }
 
-// kept is what Maestro's REST API answers of an event: the metadata as they came, manifests and options through older types.
+// kept returns the bundle in the format of Maestro's REST API, as stored from an event. The metadata are complete, and
+// the options have only the fields of Maestro's older types.
 func kept(t *testing.T, b *Bundle, change func(map[string]any)) []byte {
 	t.Helper()
 	event, err := Event(source, cetypes.CreateRequestAction, b)
@@ -81,7 +82,8 @@ func kept(t *testing.T, b *Bundle, change func(map[string]any)) []byte {
 	return out
 }
 
-// TestRoundTrip: what Maestro gives back is the work that was written, for the first bundle of a work and for a later one.
+// TestRoundTrip: a bundle read from Maestro equals the written bundle, for the first bundle of a work and for a later
+// bundle.
 func TestRoundTrip(t *testing.T) {
 	for name, shape := range map[string]int{"first": 0, "later": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAgentsSeeOneWork: on the cluster, a later bundle has a name of its own, and its manifests and options are as they were written.
+// TestAgentsSeeOneWork: a later bundle has a separate name on the cluster, and the options in the event are complete.
+// An update has the version before the write.
 func TestAgentsSeeOneWork(t *testing.T) {
 	for shape, want := range map[int]string{0: key.Name, 1: PublicName(source, key, 1)} {
 		event, err := Event(source, cetypes.UpdateRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1, Version: 10, Shape: shape})
@@ -131,7 +134,7 @@ func TestADeletionHasNoManifests(t *testing.T) {
 	}
 }
 
-// TestNext: another spec begins a generation, and others objects another bundle.
+// TestNext: a new spec begins a new generation, and new objects begin a new bundle.
 func TestNext(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change                   func(*workv1.ManifestWork)
@@ -164,7 +167,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestAgainIsNewsToAgents: they heed a bundle whose spec they have only if its labels are others.
+// TestAgainIsNewsToAgents: Again changes a label, because agents apply a bundle with a known spec only if the labels
+// differ.
 func TestAgainIsNewsToAgents(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), time.Now())
 	again := b.Again()

@@ -1,6 +1,7 @@
-// Package bundle translates between ManifestWorks and what Maestro keeps of them. It reads and writes nothing.
+// Package bundle translates between ManifestWorks and Maestro's bundles. The package does not read or write a server.
 //
-// Maestro keeps the CloudEvent by which a work was written, and gives its data to the agents as it came. To sources it gives the data
-// through types of its own version, and what these do not know is missing then. The metadata that travels beside the data comes back
-// whole. So the small part of a spec, all but its manifests, is written there a second time, and read from there.
+// Maestro stores the CloudEvent for a written work, and sends the event's data to the agents without a change. For
+// sources, Maestro decodes the data with the types of Maestro's version, and drops unknown fields. Maestro returns the
+// metadata of the event completely. So the package writes the small part of a spec (without the manifests) a second
+// time into the metadata, and reads the small part from the metadata.
 package bundle

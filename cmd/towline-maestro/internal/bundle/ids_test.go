@@ -12,7 +12,8 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// TestIDs: the same name and key make the same id, and everything else makes another one. Nobody computes an id without the key.
+// TestIDs: the same name and the same key give the same id. A different name, shape, source or key gives a different
+// id. No id equals a public name.
 func TestIDs(t *testing.T) {
 	other := types.NamespacedName{Namespace: "cluster1", Name: "other"}
 	seen := map[string]string{PublicName(source, key, 0): "public", PublicName(source, key, 1): "public, later"}
@@ -33,7 +34,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestABundleKeepsItsID, whatever the key is by now.
+// TestABundleKeepsItsID: an existing bundle keeps the id after a change of the key. Only a new shape gets an id by the
+// new key.
 func TestABundleKeepsItsID(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), created.Time)
 	b.ID = "an id of an earlier key"
@@ -49,7 +51,8 @@ func TestABundleKeepsItsID(t *testing.T) {
 	}
 }
 
-// TestNothingOnAClusterHasTheID: tenants of a cluster read the records of its agent, and owner references to them.
+// TestNothingOnAClusterHasTheID: the metadata and the data for the cluster do not contain the bundle's id, because
+// tenants of the cluster read the agent's records and the owner references to the records.
 func TestNothingOnAClusterHasTheID(t *testing.T) {
 	for _, b := range []*Bundle{New(ids, aWork(manifest("one", "x")), created.Time), New(ids, aWork(manifest("one", "x")), created.Time).Moved(ids)} {
 		event, err := Event(source, cetypes.CreateRequestAction, b)
@@ -65,7 +68,8 @@ func TestNothingOnAClusterHasTheID(t *testing.T) {
 	}
 }
 
-// TestMoved: the work as it is gets another bundle, which has another name on the cluster. The agent has said nothing of that bundle yet.
+// TestMoved: the unchanged work gets a new bundle with a new name on the cluster. The new bundle has no report of the
+// agent yet.
 func TestMoved(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), created.Time)
 	b.ID, b.Sequence = PublicName(source, key, 0), "7"
@@ -96,7 +100,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestRestored: the same row, with a version that no agent has seen, and without a word of the agent.
+// TestRestored: Restored returns the same row with a version new to all agents, and without a status of the agent.
 func TestRestored(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), created.Time)
 	b.Sequence = "7"

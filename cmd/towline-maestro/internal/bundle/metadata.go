@@ -10,39 +10,44 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Annotation holds, in the metadata of a bundle, what Maestro has no place for. It is not shown on the work.
+// Annotation is an annotation in the metadata of a bundle, for the data without a field in Maestro. The work on the hub
+// does not have the annotation.
 const Annotation = "maestro.towline.io/work"
 
-// Label holds, in the metadata of a bundle, the first version that had its spec. It is not shown on the work.
+// Label is a label in the metadata of a bundle, with the first version of the present spec. The work on the hub does
+// not have the label.
 //
-// An agent applies a work, and says so, when its spec or its labels differ from those that it has. If a work is changed and changed back
-// within moments, Maestro may send the last spec alone, which the agent has. The label is another even then.
+// An agent applies a work, and reports on the work, if the spec or the labels differ from the applied spec and labels.
+// After a quick change of a work and a quick change back, Maestro may send only the last spec, and the agent already
+// has the last spec. The label is different even in this case.
 const Label = "maestro.towline.io/since"
 
-// carried is what that annotation has.
+// carried is the content of the annotation Annotation.
 type carried struct {
-	// Spec is the work's, without its manifests.
+	// Spec is the work's spec without the manifests.
 	Spec workv1.ManifestWorkSpec `json:"spec"`
 
 	// First is the version of the work's first spec.
 	First int64 `json:"first"`
 
-	// Generation is that of the spec, Since the first version that had it, and Written the version that this write is to come to.
+	// Generation is the generation of the spec. Since is the first version with the spec. Written is the expected
+	// version after the write.
 	Generation int64 `json:"generation"`
 	Since      int64 `json:"since"`
 	Written    int64 `json:"written"`
 
-	// Instead has, by their place, the work's manifests in place of which agents get others.
+	// Instead are the work's manifests with a replacement for agents, by index.
 	Instead map[int]json.RawMessage `json:"instead,omitempty"`
 
-	// Shape counts the bundles of the work. Beyond the first, Name is the work's name, and Created the time of its creation: on the
-	// cluster each bundle has a name of its own.
+	// Shape is the number of earlier bundles of the work. After the first bundle, Name is the work's name, and Created
+	// is the creation time of the work, because each bundle has a separate name on the cluster.
 	Shape   int         `json:"shape,omitempty"`
 	Name    string      `json:"name,omitempty"`
 	Created metav1.Time `json:"created,omitzero"`
 }
 
-// metadata is what travels beside the manifests of a work. It is all that an agent reads of the work's metadata.
+// metadata returns the metadata for the CloudEvent of a bundle, as JSON. An agent reads no further metadata of the
+// work.
 func (b *Bundle) metadata(source string) (string, error) {
 	w := b.Work
 	more := carried{Spec: w.Spec, First: b.First, Generation: w.Generation, Since: b.Since, Written: b.Written, Shape: b.Shape}
@@ -69,7 +74,8 @@ func (b *Bundle) metadata(source string) (string, error) {
 	return jsonOf(meta)
 }
 
-// carried reads the annotation. A bundle of another program has none.
+// carried reads the annotation Annotation. A bundle of a foreign program has no annotation: carried then uses the
+// fields of Maestro's API. An annotation not matching the version is an error.
 func (a *answer) carried() (*carried, error) {
 	text, ok := a.Metadata.Annotations[Annotation]
 	if !ok {
@@ -87,7 +93,7 @@ func (a *answer) carried() (*carried, error) {
 	return out, nil
 }
 
-// older reads what Maestro's own types have of a spec.
+// older reads the parts of a spec known to Maestro's types: the manifest configs and the delete option.
 func (a *answer) older(spec *workv1.ManifestWorkSpec) error {
 	if len(a.Configs) > 0 {
 		if err := json.Unmarshal(a.Configs, &spec.ManifestConfigs); err != nil {

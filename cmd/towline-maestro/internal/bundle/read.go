@@ -29,7 +29,7 @@ type answer struct {
 	} `json:"status"`
 }
 
-// Read reads a bundle of Maestro's REST API. The error says what of it is no work.
+// Read decodes a bundle from Maestro's REST API. A bundle without a valid work is an error.
 func Read(data []byte) (*Bundle, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {
@@ -66,13 +66,14 @@ func manifestOf(raw []byte) workv1.Manifest {
 	return workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}}
 }
 
-// work is the work without its manifests and its status.
+// work returns the work without the manifests and the status.
 func (a *answer) work(more *carried) *workv1.ManifestWork {
 	meta := metav1.ObjectMeta{
 		Namespace: a.Cluster, Name: a.Metadata.Name, UID: a.Metadata.UID, Generation: more.Generation,
 		CreationTimestamp: metav1.NewTime(a.Created.UTC().Truncate(time.Second)), DeletionTimestamp: a.Deleted,
 		Labels: without(a.Metadata.Labels, Label), Annotations: without(a.Metadata.Annotations, Annotation), OwnerReferences: a.Metadata.OwnerReferences,
-		// Maestro keeps a deleted bundle until the agent has dealt with it. When the agent begins, nobody is told.
+		// Maestro keeps a deleted bundle until the agent has finished the deletion. Maestro sends no event when the
+		// agent begins.
 		Finalizers: []string{workv1.ManifestWorkFinalizer},
 	}
 	if more.Shape > 0 {
@@ -83,7 +84,7 @@ func (a *answer) work(more *carried) *workv1.ManifestWork {
 	return &workv1.ManifestWork{ObjectMeta: meta, Spec: spec}
 }
 
-// without is a map without one of its keys, and nil where it has no other.
+// without returns a copy of a map without a key, and nil for an empty copy.
 func without(in map[string]string, key string) map[string]string {
 	out := maps.Clone(in)
 	delete(out, key)
@@ -93,7 +94,8 @@ func without(in map[string]string, key string) map[string]string {
 	return out
 }
 
-// report takes what an agent says of the bundle's work. Agents count by Maestro's versions, and works by generations from 1.
+// report sets the status of the bundle's work from an agent's status. report converts Maestro's versions in the agent's
+// conditions to generations of the work, counted from 1.
 func (b *Bundle) report(said workv1.ManifestWorkStatus) {
 	b.Work.Status = *said.DeepCopy()
 	b.Work.ManagedFields = reported(b.Sequence)
@@ -111,9 +113,10 @@ func (b *Bundle) generations(conditions []metav1.Condition) {
 	}
 }
 
-// generation is that of the spec which a version had. An agent applies a work when its spec changes, and goes on to name the version of
-// that. Of earlier versions it is only said that they are earlier, and so of versions between what was written last and what somebody
-// made of that in the database: before a restore they may have had another spec.
+// generation returns the generation of the spec in a version of the bundle. An agent applies a work after a change of
+// the spec, and then reports the version with the change until the next change. For versions before Since, generation
+// returns only some lower generation. The same holds for versions between Written and a version raised in the database:
+// before a restore, the versions may have had a different spec.
 func (b *Bundle) generation(version int64) int64 {
 	if b.Since <= version && (version <= b.Written || b.Version <= version) {
 		return b.Work.Generation
@@ -121,7 +124,7 @@ func (b *Bundle) generation(version int64) int64 {
 	return min(b.Work.Generation-1, max(0, version-b.First+1))
 }
 
-// With is the bundle with a later status; its work is another object.
+// With returns a copy of the bundle and of the work, with a later status.
 func (b *Bundle) With(said *Status) *Bundle {
 	out := *b
 	work := *b.Work

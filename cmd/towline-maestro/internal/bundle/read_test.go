@@ -14,7 +14,7 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// conditions are those of an agent, which counts by Maestro's versions.
+// conditions returns conditions of an agent. An agent counts by Maestro's versions.
 func conditions(version int64, types ...string) []metav1.Condition {
 	var out []metav1.Condition
 	for _, kind := range types {
@@ -23,7 +23,7 @@ func conditions(version int64, types ...string) []metav1.Condition {
 	return out
 }
 
-// statusEvent is what Maestro tells of a bundle.
+// statusEvent returns Maestro's event about a status of a bundle.
 func statusEvent(t *testing.T, id, sequence string, version int64, said ...metav1.Condition) *cloudevents.Event {
 	t.Helper()
 	event := cloudevents.NewEvent()
@@ -42,7 +42,8 @@ func statusEvent(t *testing.T, id, sequence string, version int64, said ...metav
 	return &event
 }
 
-// TestStatus: a status counts by generations, whether it is read or told.
+// TestStatus: the conditions of a work have generations instead of Maestro's versions, for a read bundle and for an
+// event.
 func TestStatus(t *testing.T) {
 	b := &Bundle{Work: aWork(), First: 5000, Version: 5002, Since: 5002, Written: 5002}
 	b.Work.Generation = 3
@@ -84,7 +85,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestGenerations: an agent names the version with which it has applied a spec, and later versions have that spec until the next one.
+// TestGenerations: Towline converts the version in an agent's report to the generation of the spec in the version.
 func TestGenerations(t *testing.T) {
 	b := &Bundle{Work: aWork(), First: 5000, Since: 5004}
 	b.Work.Generation = 3
@@ -116,7 +117,7 @@ func TestADeletionIsTold(t *testing.T) {
 	}
 }
 
-// TestReadRefuses: what is no work of ours is said to be none.
+// TestReadRefuses: Read returns an error for an invalid bundle, with the reason.
 func TestReadRefuses(t *testing.T) {
 	good := New(ids, aWork(), created.Time)
 	for want, change := range map[string]func(map[string]any){
@@ -139,7 +140,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramsBundle is read by what Maestro has of it.
+// TestAnotherProgramsBundle: Read decodes a bundle of a foreign program from the fields of Maestro's API.
 func TestAnotherProgramsBundle(t *testing.T) {
 	b, err := Read([]byte(`{"id":"x","consumer_name":"c","version":4,"metadata":{"name":"n"},
 		"manifest_configs":[{"resourceIdentifier":{"resource":"configmaps"}}],"delete_option":{"propagationPolicy":"Orphan"}}`))
@@ -166,7 +167,7 @@ func TestReadStatusRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever Maestro answers is a bundle that can be written again, or an error.
+// FuzzRead: for any answer of Maestro, Read returns a writable bundle or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"id":"x","consumer_name":"c","version":4,` +
 		`"metadata":{"name":"n","annotations":{"maestro.towline.io/work":` +
@@ -186,7 +187,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzReadStatus: whatever Maestro tells is a status that a bundle can take, or an error.
+// FuzzReadStatus: for any event of Maestro, ReadStatus returns a status for a bundle, or an error. With does not change
+// the status.
 func FuzzReadStatus(f *testing.F) {
 	f.Add("id", "5", int64(7), `{"name":"x","uid":"y"}`, []byte(`{"conditions":[{"type":"Applied","observedGeneration":3}],"resourceStatus":[{}]}`))
 	f.Fuzz(func(t *testing.T, id, sequence string, version int64, meta string, data []byte) {

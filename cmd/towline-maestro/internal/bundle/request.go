@@ -13,30 +13,34 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Towline has an operation run once by a manifest for one version of the cluster's Application: after any change of that, the cluster's
-// API server refuses the manifest. Maestro takes no manifest with metadata.resourceVersion (pkg/services/validation.go). So agents get
-// another one in its place, which is refused as soon as another operation has begun on the cluster, or waits there: it is applied without
-// force, and has fields that Argo CD sets when an operation begins, with the values that they had before.
+// Towline starts a single run of an operation by a manifest with the resourceVersion of the cluster's Application.
+// After any change of the Application, the cluster's API server refuses the manifest. Maestro does not accept a
+// manifest with metadata.resourceVersion (pkg/services/validation.go). So agents get a replacement manifest. The API
+// server refuses the replacement after a new operation has begun or waits on the cluster. For the refusal, the agent
+// applies the replacement without force, and the replacement has the fields set by Argo CD at the begin of an
+// operation, with the former values.
 
-// What the feedback of a work of Towline says of the Application: see docs/contract.md.
+// The names of the Application's values in the feedback of Towline's works: see docs/contract.md.
 const (
 	versionValue = "resourceVersion"
 	startedValue = "operationStateStartedAt"
 )
 
-// Never is when the last operation began of an Application that has had none. Towline does not show it on the hub.
+// Never is the start time of the last operation for an Application without an operation. Towline does not show Never on
+// the hub.
 const Never = "1970-01-01T00:00:00Z"
 
-// Refusal says why agents cannot get what a work asks for.
+// Refusal is an error for a request in a work with no possible manifest for agents. The text has the reason.
 type Refusal struct{ text string }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.text }
 
-// errStale is for an operation that is meant for another version of the Application than the one that the agent has told of.
+// errStale is the error for an operation with a resourceVersion different from the Application's version in the agent's
+// last status.
 var errStale = errors.New("the agent has told of another version of the Application since the operation was asked for")
 
-// request is a manifest as Towline makes it for an operation.
+// request is Towline's manifest for an operation.
 type request struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -45,8 +49,8 @@ type request struct {
 	Spec       json.RawMessage   `json:"spec,omitempty"`
 }
 
-// translate gives, by their place, the manifests that agents get in place of those of a spec. said is what the agent has told last. The
-// error is a *Refusal, or says that the request is for a version of which the agent has not told.
+// translate returns the replacements for manifests of a spec, by index. said is the agent's last status. The error is a
+// *Refusal, or errStale for a request with a version not reported by the agent.
 func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (map[int]workv1.Manifest, error) {
 	out := map[int]workv1.Manifest{}
 	for i := range spec.Workload.Manifests {
@@ -77,16 +81,18 @@ func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (
 	return out, nil
 }
 
-// versioned tells whether a manifest asks for something of one version of an Application.
+// versioned tells whether a manifest is a request for a single version of an Application.
 func (r *request) versioned() bool {
 	return r.Kind == "Application" && strings.HasPrefix(r.APIVersion, "argoproj.io/") && r.Metadata.ResourceVersion != "" && len(r.Spec) == 0
 }
 
-// after is the manifest of an operation that may begin only if the last one began at that time: empty if there has been none.
+// after returns the manifest of an operation. The operation may begin only if the last operation began at the time
+// started; empty for no last operation.
 //
-// Who has begun that operation matters too: one that waits, and that a user or Argo CD itself has asked for, differs in these fields.
-// Where there has been none, a state is applied that Argo CD (2.14 to 3.5) takes for that of an operation that is over, and replaces. Its
-// notifications pass over one that has not finished.
+// The manifest always has the fields of initiatedBy. A waiting operation requested by a user or by Argo CD differs in
+// the fields. Without a last operation, the manifest has an operation state. Argo CD (2.14 to 3.5) takes the state for
+// a completed operation, and replaces the state. Argo CD's notifications ignore the state, because the operation has no
+// end.
 func (r *request) after(started string) (workv1.Manifest, error) {
 	by, _ := r.Operation["initiatedBy"].(map[string]any)
 	if by == nil {
@@ -113,7 +119,7 @@ func (r *request) after(started string) (workv1.Manifest, error) {
 	return manifestOf(data), nil
 }
 
-// applications are what an agent has told of Applications.
+// applications returns the parts of an agent's status about Applications.
 func applications(said *workv1.ManifestWorkStatus) iter.Seq[*workv1.ManifestCondition] {
 	return func(yield func(*workv1.ManifestCondition) bool) {
 		for i := range said.ResourceStatus.Manifests {
@@ -124,7 +130,8 @@ func applications(said *workv1.ManifestWorkStatus) iter.Seq[*workv1.ManifestCond
 	}
 }
 
-// told is what an agent has told of an Application: its version, and when its last operation began; empty for none.
+// told returns the values in an agent's status of an Application: the resourceVersion, and the start time of the last
+// operation. A missing value is empty.
 func told(m *workv1.ManifestCondition) (version, started string) {
 	for _, v := range m.StatusFeedbacks.Values {
 		switch {
@@ -138,7 +145,8 @@ func told(m *workv1.ManifestCondition) (version, started string) {
 	return version, started
 }
 
-// Began is when the last operation began on the work's cluster, as the agent has told it; empty for none.
+// Began returns the start time of the last operation on the work's cluster, from the agent's status. Began is empty
+// without an operation.
 func (b *Bundle) Began() string {
 	for m := range applications(&b.Work.Status) {
 		if _, began := told(m); began != "" {
@@ -148,10 +156,10 @@ func (b *Bundle) Began() string {
 	return ""
 }
 
-// Requests tells whether agents get an operation that is to run once.
+// Requests tells whether the bundle sends agents an operation for a single run.
 func (b *Bundle) Requests() bool { return len(b.instead) > 0 }
 
-// sent is the bundle's spec as agents get it.
+// sent returns the bundle's spec for agents, with the replacements of translate.
 func (b *Bundle) sent() *workv1.ManifestWorkSpec {
 	if len(b.instead) == 0 {
 		return &b.Work.Spec
@@ -174,8 +182,9 @@ func (b *Bundle) sent() *workv1.ManifestWorkSpec {
 	return spec
 }
 
-// asking has a manifest applied unless that changes a field which someone else has set. Fields to be ignored go: for them the agent
-// (v1.2.0) applies an annotation, which the Application has from the work's other manifest already.
+// asking makes the agent apply a manifest without force: the API server then refuses a change of a field set by a
+// different writer. asking also removes the ignored fields. For ignored fields, the agent (v1.2.0) applies an
+// annotation. The Application already has the annotation from the work's normal manifest.
 func asking(config *workv1.ManifestConfigOption) {
 	if s := config.UpdateStrategy; s != nil && s.ServerSideApply != nil {
 		s.ServerSideApply.Force, s.ServerSideApply.IgnoreFields = false, nil

@@ -15,13 +15,14 @@ import (
 
 const operation = `{"info":[{"name":"apps.open-cluster-management.io/request","value":"1-a"}],"sync":{"revision":"abc"}}`
 
-// asked is a manifest as Towline makes it for a request.
+// asked returns Towline's manifest for a request.
 func asked(version, request string) workv1.Manifest {
 	return manifestOf([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"guestbook","namespace":"argocd",` +
 		`"resourceVersion":"` + version + `"},` + request + `}`))
 }
 
-// ofTowline is a work that carries an Application beside a ConfigMap. Its agent has told of version 7, and of that operation.
+// ofTowline returns the bundle of a work with a ConfigMap and an Application. The agent has reported version 7 of the
+// Application, and an operation begun at the time began.
 func ofTowline(began string) *Bundle {
 	app := workv1.ResourceIdentifier{Group: "argoproj.io", Resource: "applications", Namespace: "argocd", Name: "guestbook"}
 	w := aWork(manifest("one", "x"), manifestOf([]byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",`+
@@ -47,14 +48,15 @@ func ofTowline(began string) *Bundle {
 	return &Bundle{Work: w, First: 5000, Version: 5002, Since: 5000, Written: 5002}
 }
 
-// asks is the work's next bundle, in which a request is in the Application's place.
+// asks returns the work's next bundle, with a request in place of the Application.
 func (b *Bundle) asks(request workv1.Manifest) (*Bundle, error) {
 	w := b.Work.DeepCopy()
 	w.Spec.Workload.Manifests[1] = request
 	return b.Next(ids, w)
 }
 
-// TestAnOperation: agents get it without a resourceVersion, for the operation that began last; the hub shows it as it was written.
+// TestAnOperation: agents get an operation without a resourceVersion, and with the start time of the last operation.
+// The hub shows the manifest as written.
 func TestAnOperation(t *testing.T) {
 	const began = "2026-03-01T11:00:00Z"
 	for name, tc := range map[string]struct{ began, operation, by, last string }{
@@ -115,7 +117,8 @@ func TestAnOperation(t *testing.T) {
 	}
 }
 
-// TestARequestThatCannotTravel: one for an Application that has changed since can be made again, and the end of an operation cannot.
+// TestARequestThatCannotTravel: a request for a changed Application is no Refusal, because the request can be repeated.
+// The termination of an operation is a Refusal.
 func TestARequestThatCannotTravel(t *testing.T) {
 	var refusal *Refusal
 	if _, err := ofTowline("").asks(asked("6", `"operation":`+operation)); err == nil || errors.As(err, &refusal) {
@@ -125,7 +128,7 @@ func TestARequestThatCannotTravel(t *testing.T) {
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "Terminate the operation on the cluster") {
 		t.Errorf("the end of an operation: %v", err)
 	}
-	// Maestro says what is wrong with these.
+	// Maestro itself refuses these manifests.
 	for _, m := range []workv1.Manifest{
 		asked("7", `"spec":{}`), manifestOf([]byte(`{"apiVersion":"v1","kind":"Application","metadata":{"resourceVersion":"7"}}`)),
 		manifestOf([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"7"}}`)),
@@ -137,7 +140,8 @@ func TestARequestThatCannotTravel(t *testing.T) {
 	}
 }
 
-// TestFollowAnOperation: an earlier bundle of the work says of the Application what the later one says, also to agents.
+// TestFollowAnOperation: an earlier bundle of the work has the later bundle's manifest of the Application, also for
+// agents.
 func TestFollowAnOperation(t *testing.T) {
 	earlier := ofTowline("")
 	later := ofTowline("")

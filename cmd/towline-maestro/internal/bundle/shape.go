@@ -10,12 +10,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// object is the identity of a manifest, as Maestro compares it.
+// object is the identity of a manifest's object in Maestro's comparison.
 type object struct{ apiVersion, kind, namespace, name string }
 
-// SameShape tells whether Maestro takes one spec for an update of the other: its manifests must be of the same objects, in the same order.
-// For any other update the work gets another bundle, with the next number of its shape. The bundle that it had goes when the
-// agent has applied the new one: until then both own on the cluster what both have, so that none of it is removed.
+// SameShape tells whether Maestro accepts a spec as an update of a different spec: both must have manifests for the
+// same objects, in the same order. For all further updates, the work gets a new bundle with the next shape number. The
+// old bundle ends after the agent has applied the new bundle. Until then, both bundles own the shared objects on the
+// cluster, so the agent does not remove the objects.
 func SameShape(a, b *workv1.ManifestWorkSpec) bool { return slices.Equal(objects(a), objects(b)) }
 
 func objects(spec *workv1.ManifestWorkSpec) []object {
@@ -29,7 +30,7 @@ func objects(spec *workv1.ManifestWorkSpec) []object {
 	return out
 }
 
-// raw is a manifest as it is sent.
+// raw returns the JSON of a manifest.
 func raw(m *workv1.Manifest) []byte {
 	data, err := m.MarshalJSON()
 	if err != nil {
@@ -38,30 +39,32 @@ func raw(m *workv1.Manifest) []byte {
 	return data
 }
 
-// After tells whether a bundle is of a later shape of a work, or of a later work of the same name.
+// After tells whether the bundle b has a later shape of the same work, or is of a later work of the same name.
 func (b *Bundle) After(other *Bundle) bool {
 	return b.First > other.First || b.First == other.First && b.Shape > other.Shape
 }
 
-// Replaces tells whether the agent has applied the bundle as it is. What an earlier bundle of the work still owns alone may go then.
+// Replaces tells whether the agent has applied the present bundle. After the application, the objects owned only by an
+// earlier bundle of the work may go.
 func (b *Bundle) Replaces() bool {
 	c := b.seen()
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
-// Answered tells whether the agent has said of the bundle as it is that it has applied it, or that it could not.
+// Answered tells whether the agent has reported on the present bundle: as applied, or as failed.
 func (b *Bundle) Answered() bool { return b.seen() != nil }
 
-// MayGo tells whether the end of an earlier bundle takes no more than it is to take. Where something is to stay on the cluster, the
-// agent has to have dealt with the bundle that says so, and thereby to have given up what it owned.
+// MayGo tells whether the deletion of the earlier bundle b deletes only the right objects on the cluster. If the delete
+// option orphans objects, the agent first has to process the bundle with the delete option, because the agent then
+// gives up the ownership of the objects.
 func (b *Bundle) MayGo(later *Bundle) bool {
 	o := orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
 	leaves := o != nil && o.PropagationPolicy != "" && o.PropagationPolicy != workv1.DeletePropagationPolicyTypeForeground
 	return !leaves || b.seen() != nil && apiequality.Semantic.DeepEqual(o, b.Work.Spec.DeleteOption)
 }
 
-// seen is what the agent says of applying the bundle as it is; nil before the agent has. A bundle without a sequence may show the status of
-// the bundle before.
+// seen returns the agent's Applied condition for the present bundle, and nil before the agent's report. A bundle
+// without a sequence may have the status of the bundle before, so seen returns nil.
 func (b *Bundle) seen() *metav1.Condition {
 	if b.Sequence == "" {
 		return nil
@@ -73,8 +76,9 @@ func (b *Bundle) seen() *metav1.Condition {
 	return c
 }
 
-// Follow is an earlier bundle changed so that of objects which the later one has too it says the same: two bundles that say different
-// things of one object would change it in turns. It is false where there is nothing to change.
+// Follow returns the earlier bundle b with the manifests of the later bundle for the shared objects. With two different
+// manifests for a shared object, the agent would change the object again and again. Follow returns false if the spec
+// does not change.
 func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	now := map[object]int{}
 	for i, o := range objects(&later.Work.Spec) {
@@ -101,8 +105,9 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	return out, w.Generation != b.Work.Generation
 }
 
-// orphaning is what the end of an earlier bundle leaves on the cluster: what it was to leave, which the later one may not have any more,
-// and what the later one is to leave.
+// orphaning returns the delete option for the end of an earlier bundle. The delete option orphans the objects orphaned
+// by the earlier bundle, because the later bundle may not have the objects. The delete option also orphans the objects
+// orphaned by the later bundle.
 func orphaning(earlier, later *workv1.DeleteOption) *workv1.DeleteOption {
 	var rules []workv1.OrphaningRule
 	for _, o := range []*workv1.DeleteOption{later, earlier} {
@@ -130,8 +135,8 @@ func orphaning(earlier, later *workv1.DeleteOption) *workv1.DeleteOption {
 	return out
 }
 
-// configsOf are how the objects of a bundle are applied, and those of an earlier one that it does not have. An object without that is
-// overwritten, whoever has made it.
+// configsOf returns the manifest configs of the later bundle, and the manifest configs of the earlier bundle for
+// further objects. The agent overwrites an object without a manifest config, even an object of a different owner.
 func configsOf(later, earlier *Bundle) []workv1.ManifestConfigOption {
 	out := later.Work.Spec.DeepCopy().ManifestConfigs
 	for _, config := range earlier.Work.Spec.DeepCopy().ManifestConfigs {
@@ -142,7 +147,7 @@ func configsOf(later, earlier *Bundle) []workv1.ManifestConfigOption {
 	return out
 }
 
-// sameJSON compares by content: a manifest that went through Maestro has its keys in another order.
+// sameJSON compares two specs by content, because Maestro returns the keys of a manifest in a different order.
 func sameJSON(a, b *workv1.ManifestWorkSpec) bool { return canonical(a) == canonical(b) }
 
 func canonical(spec *workv1.ManifestWorkSpec) string {
@@ -154,6 +159,6 @@ func canonical(spec *workv1.ManifestWorkSpec) string {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		return err.Error()
 	}
-	text, _ = jsonOf(v) // what was just decoded
+	text, _ = jsonOf(v) // The encoding of a decoded value cannot fail.
 	return text
 }

@@ -32,7 +32,8 @@ func TestSameShape(t *testing.T) {
 	}
 }
 
-// TestFollow: an earlier bundle says of shared objects what the later one says, and keeps what it alone has, with how that is applied.
+// TestFollow: an earlier bundle takes the later bundle's manifests for the shared objects, and keeps all further
+// manifests and their manifest configs.
 func TestFollow(t *testing.T) {
 	earlier := &Bundle{Work: aWork(manifest("one", "old"), manifest("two", "old")), First: 1}
 	later := &Bundle{Work: aWork(manifest("three", "new"), manifest("one", "new")), First: 1, Shape: 1}
@@ -63,7 +64,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestOrphaning: what an earlier bundle was to leave on the cluster stays when the bundle goes, whatever the later one says of what it has.
+// TestOrphaning: the objects orphaned by an earlier bundle stay on the cluster after the end of the bundle, for any
+// delete option of the later bundle.
 func TestOrphaning(t *testing.T) {
 	rule := func(name string) workv1.OrphaningRule {
 		return workv1.OrphaningRule{Resource: "namespaces", Name: name}

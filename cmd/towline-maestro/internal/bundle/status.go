@@ -16,31 +16,32 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// A Status is what Maestro tells of a work when its agent has spoken.
+// A Status is Maestro's event about an agent's report on a work.
 type Status struct {
 	// ID is the id of the bundle.
 	ID string
 
-	// UID is the UID of the work that the agent speaks about: a name may have gone to another.
+	// UID is the UID of the work in the agent's report, because a new work may have the same name.
 	UID types.UID
 
-	// Version is the version of the spec that the agent speaks about.
+	// Version is the version of the spec in the agent's report.
 	Version int64
 
 	// Sequence orders the statuses of a work.
 	Sequence string
 
-	// Deleted says that the agent has removed all of it, so that Maestro removes the bundle too.
+	// Deleted means that the agent has removed all objects of the work. Maestro then removes the bundle too.
 	Deleted bool
 
-	// Status is what the agent says.
+	// Status is the agent's status of the work.
 	Status workv1.ManifestWorkStatus
 }
 
-// ErrOther says that an event tells nothing of a work: a heartbeat.
+// ErrOther means that an event is not about a work: a heartbeat.
 var ErrOther = errors.New("not an event of a work")
 
-// ReadStatus reads what Maestro tells its sources. The error is ErrOther, or says what is wrong with the event.
+// ReadStatus decodes an event of Maestro for sources. The error is ErrOther for a heartbeat, or describes the invalid
+// part of the event.
 func ReadStatus(event *cloudevents.Event) (*Status, error) {
 	if event.Type() == cetypes.HeartbeatCloudEventsType {
 		return nil, ErrOther
