@@ -35,8 +35,8 @@ func read[T any](t *testing.T, name string) T {
 	return object
 }
 
-// onCluster decodes the manifest of a kind and a name in an AddOnTemplate: an object applied to each cluster. A missing manifest and
-// a field unknown to T fail the test.
+// onCluster decodes the manifest of a kind and a name in an AddOnTemplate: an object applied to each cluster. A missing
+// manifest and a field unknown to T fail the test.
 func onCluster[T any](t *testing.T, template, kind, name string) T {
 	t.Helper()
 	var object T
@@ -61,8 +61,9 @@ func onCluster[T any](t *testing.T, template, kind, name string) T {
 
 const agentTemplate, rightsTemplate = "addontemplate.yaml", "rights_addontemplate.yaml"
 
-// TestRightsOfTheClusters: the add-on gives the work agent the same rights as example/managed, in the same namespace. The default
-// AddOnDeploymentConfig names the ServiceAccounts of the work agent and of Towline's agent, and the bindings use these names.
+// TestRightsOfTheClusters: the add-on gives the work agent the same rights as example/managed, in the same namespace.
+// The default AddOnDeploymentConfig names the ServiceAccounts of the work agent and of Towline's agent, and the
+// bindings use these names.
 func TestRightsOfTheClusters(t *testing.T) {
 	config := read[addonv1alpha1.AddOnDeploymentConfig](t, "rights_addondeploymentconfig.yaml").Spec
 	var example struct {

@@ -98,7 +98,8 @@ func TestAlerts(t *testing.T) {
 	promtool(t, dir, "test", "rules", "tests.yaml")
 }
 
-// TestEachAlertIsTested: testdata/alerts.yaml has for each alert a test with a firing alert, and a test with a silent alert.
+// TestEachAlertIsTested: testdata/alerts.yaml has for each alert a test with a firing alert, and a test with a silent
+// alert.
 func TestEachAlertIsTested(t *testing.T) {
 	data, err := os.ReadFile("testdata/alerts.yaml")
 	if err != nil {

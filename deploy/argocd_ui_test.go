@@ -13,8 +13,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// argocdServer is a part of Argo CD's Deployment argocd-server. The component adds the extension to the part. /tmp is already a
-// volume of the Deployment.
+// argocdServer is a part of Argo CD's Deployment argocd-server. The component adds the extension to the part. /tmp is
+// already a volume of the Deployment.
 const argocdServer = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -33,8 +33,8 @@ spec:
       - {name: tmp, emptyDir: {}}
 `
 
-// TestArgoCDUIExtension: the component mounts the extension in argocd-server's folder for extensions, under a file name accepted by
-// argocd-server (server/server.go of Argo CD 3.5). The component does not change the existing volumes.
+// TestArgoCDUIExtension: the component mounts the extension in argocd-server's folder for extensions, under a file name
+// accepted by argocd-server (server/server.go of Argo CD 3.5). The component does not change the existing volumes.
 func TestArgoCDUIExtension(t *testing.T) {
 	dir := renderFolder(t, ".")
 	for name, text := range map[string]string{

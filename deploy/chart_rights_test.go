@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// bringsCRD is the only right given by the profile acm and not by ocm. With the profile acm, the CRD of reports belongs to Advanced
-// Cluster Management. Towline creates the CRD again if Advanced Cluster Management removes the CRD.
+// bringsCRD is the only right given by the profile acm and not by ocm. With the profile acm, the CRD of reports belongs
+// to Advanced Cluster Management. Towline creates the CRD again if Advanced Cluster Management removes the CRD.
 const bringsCRD = "ClusterRole/towline-controller-reports-crd create apiextensions.k8s.io/customresourcedefinitions "
 
-// TestChartRightsOfACM: with the profile acm, Towline has fewer rights than with ocm, and only bringsCRD in addition. The end-to-end
-// suite checks that Towline uses each right of ocm.
+// TestChartRightsOfACM: with the profile acm, Towline has fewer rights than with ocm, and only bringsCRD in addition.
+// The end-to-end suite checks that Towline uses each right of ocm.
 func TestChartRightsOfACM(t *testing.T) {
 	ocm, acm := rights(t), rights(t, "--set=profile=acm")
 	for right := range acm {
@@ -88,8 +88,8 @@ func each(rule rbacv1.PolicyRule) (found []string) {
 	return found
 }
 
-// TestRightsOfACMAreThoseOfItsControllers: with the profile acm, the controller has exactly the rights requested by RBAC markers in
-// the running code. Rights requested only by the controller gitopscluster are missing.
+// TestRightsOfACMAreThoseOfItsControllers: with the profile acm, the controller has exactly the rights requested by
+// RBAC markers in the running code. Rights requested only by the controller gitopscluster are missing.
 func TestRightsOfACMAreThoseOfItsControllers(t *testing.T) {
 	list, err := exec.CommandContext(t.Context(), "go", "list", "../controllers/...", "../cmd/...").Output()
 	if err != nil {

@@ -28,8 +28,8 @@ var helms = []string{"helm3", "helm4"}
 // placeholder has the Helm arguments for the image in the manifests of kustomize.
 var placeholder = []string{"--set=image.repository=towline", "--set=image.tag=latest"}
 
-// programs return the path of each version of Helm and of helm-unittest. Each path is cached, because a request to Go takes longer
-// than a run of the program.
+// programs return the path of each version of Helm and of helm-unittest. Each path is cached, because a request to Go
+// takes longer than a run of the program.
 var programs = map[string]func() (string, error){
 	"helm3": built("helm3", "helm"), "helm4": built("helm4", "helm"), "helm-unittest": built("helm-unittest", "helm-unittest"),
 }
@@ -64,7 +64,8 @@ func template(t *testing.T, version, namespace string, args ...string) ([]byte, 
 	return helm(t, version, append([]string{"template", "towline", "chart", "--namespace=" + namespace, "--kube-version=1.35.0"}, args...)...)
 }
 
-// TestChartIsKustomize: the chart renders the same objects as kustomize. So the two ways to install Towline cannot differ.
+// TestChartIsKustomize: the chart renders the same objects as kustomize. So the two ways to install Towline cannot
+// differ.
 func TestChartIsKustomize(t *testing.T) {
 	addons := []string{"--set=addons.rights.enabled=true,addons.agent.enabled=true"}
 	const shippedAddons = "../addon"
@@ -172,8 +173,8 @@ func kustomize(t *testing.T, resources, components []string) []byte {
 	return out
 }
 
-// objects returns the objects of a manifest by kind, namespace and name, without Helm's labels and annotations. Helm hooks, for
-// example the tests of the chart, are left out.
+// objects returns the objects of a manifest by kind, namespace and name, without Helm's labels and annotations. Helm
+// hooks, for example the tests of the chart, are left out.
 func objects(t *testing.T, manifest []byte) map[string]map[string]any {
 	t.Helper()
 	found := map[string]map[string]any{}
@@ -273,7 +274,8 @@ func TestChartRefuses(t *testing.T) {
 	}
 }
 
-// TestChartUnits runs the unit tests of the chart. The unit tests describe the expectations of a reader of the chart's values.
+// TestChartUnits runs the unit tests of the chart. The unit tests describe the expectations of a reader of the chart's
+// values.
 func TestChartUnits(t *testing.T) {
 	out, err := helm(t, "helm-unittest", "--strict", "--color=false", "chart")
 	if err != nil {

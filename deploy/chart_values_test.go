@@ -27,8 +27,8 @@ var unchanged = map[string]string{
 	"rbac.create":     "without it there would be no rights to compare",
 }
 
-// TestChartValues: the golden file shows the effects of all values of the chart. The golden file has the objects different from the
-// objects of the default values.
+// TestChartValues: the golden file shows the effects of all values of the chart. The golden file has the objects
+// different from the objects of the default values.
 func TestChartValues(t *testing.T) {
 	defaults, values := readValues(t, "chart/values.yaml"), readValues(t, "testdata/values.yaml")
 	for _, path := range slices.Sorted(maps.Keys(defaults)) {
@@ -131,8 +131,8 @@ func TestChartMemory(t *testing.T) {
 	}
 }
 
-// TestChartArguments: Towline accepts the arguments rendered by the chart. In the test, Towline may only complain about files of the
-// pod, because the test has no such files.
+// TestChartArguments: Towline accepts the arguments rendered by the chart. In the test, Towline may only complain about
+// files of the pod, because the test has no such files.
 func TestChartArguments(t *testing.T) {
 	for name, values := range map[string]string{"each value": "testdata/values.yaml", "none": "chart/values.yaml"} {
 		t.Run(name, func(t *testing.T) {

@@ -69,8 +69,8 @@ func readDashboards(t *testing.T) map[string]dashboard {
 	return found
 }
 
-// TestDashboards: any Grafana can import each dashboard. Each panel has a title, a description, a unit and a query. Each link of
-// a panel leads to the runbook of an alert.
+// TestDashboards: any Grafana can import each dashboard. Each panel has a title, a description, a unit and a query.
+// Each link of a panel leads to the runbook of an alert.
 func TestDashboards(t *testing.T) {
 	sections := map[string]bool{}
 	for _, a := range readAlerts(t).Groups[0].Rules {
@@ -131,8 +131,8 @@ var (
 	ofBucket = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestDashboardQueries: Prometheus accepts each query, and docs/reference/metrics.md has each of Towline's metrics in the queries.
-// The e2e suite sends the queries to a real Prometheus.
+// TestDashboardQueries: Prometheus accepts each query, and docs/reference/metrics.md has each of Towline's metrics in
+// the queries. The e2e suite sends the queries to a real Prometheus.
 func TestDashboardQueries(t *testing.T) {
 	reference, err := os.ReadFile("../docs/reference/metrics.md")
 	if err != nil {

@@ -14,11 +14,12 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
-// ofArgoCD are the documented components for the reader's Argo CD. TestArgoCDUIExtension and TestArgoCDHealth build the components
-// together with a part of Argo CD.
+// ofArgoCD are the documented components for the reader's Argo CD. TestArgoCDUIExtension and TestArgoCDHealth build the
+// components together with a part of Argo CD.
 var ofArgoCD = []string{"../towline/deploy/argocd-ui-extension", "../towline/deploy/argocd-health"}
 
-// TestDocumentedKustomizations: kustomize builds each kustomization.yaml of the documentation, in a folder beside the overlays.
+// TestDocumentedKustomizations: kustomize builds each kustomization.yaml of the documentation, in a folder beside the
+// overlays.
 func TestDocumentedKustomizations(t *testing.T) {
 	built := 0
 	all := pages(t, documented.Written...)
@@ -40,7 +41,8 @@ func TestDocumentedKustomizations(t *testing.T) {
 	}
 }
 
-// buildDocumented builds a documented kustomization.yaml as an overlay of the repository. The manifest must have the controller.
+// buildDocumented builds a documented kustomization.yaml as an overlay of the repository. The manifest must have the
+// controller.
 func buildDocumented(t *testing.T, b block) {
 	t.Helper()
 	dir := renderFolder(t, "overlays")

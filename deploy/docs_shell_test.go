@@ -14,8 +14,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// recorder is a script in place of a program. The script writes the arguments to a new file, reads standard input with "-f -", and
-// prints a line for a loop over the output of jq or sha1sum.
+// recorder is a script in place of a program. The script writes the arguments to a new file, reads standard input with
+// "-f -", and prints a line for a loop over the output of jq or sha1sum.
 const recorder = `#!/bin/bash
 printf '%s\0' "${0##*/}" "$@" > "$RECORD/$$"
 case " $* " in *" -f - "*) mapfile -t _;; esac
@@ -23,8 +23,8 @@ case "${0##*/}" in jq) echo "namespace name";; sha1sum) echo "0000 -";; esac
 exit 0
 `
 
-// checks are the checks of the recorded arguments, by program. The programs with nil are foreign programs without a check: only bash
-// parses the command.
+// checks are the checks of the recorded arguments, by program. The programs with nil are foreign programs without a
+// check: only bash parses the command.
 var checks = map[string]func([]string) error{
 	"helm": checkHelm, "kubectl": checkKubectl, "make": checkMake, "towline": checkTowline, "go": checkGo,
 	"towline-maestro": checkTowlineMaestro,
@@ -32,8 +32,8 @@ var checks = map[string]func([]string) error{
 	"operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
 }
 
-// checkShell runs a block with bash and with recorders in place of all programs. checkShell then checks the recorded arguments, and
-// returns the number of calls.
+// checkShell runs a block with bash and with recorders in place of all programs. checkShell then checks the recorded
+// arguments, and returns the number of calls.
 func checkShell(t *testing.T, b block) int {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,8 +75,8 @@ func checkShell(t *testing.T, b block) int {
 	return len(calls)
 }
 
-// checkConsole checks the commands of a block with commands and output. checkConsole returns the number of calls: 0 for a block
-// without commands.
+// checkConsole checks the commands of a block with commands and output. checkConsole returns the number of calls: 0 for
+// a block without commands.
 func checkConsole(t *testing.T, b block) int {
 	t.Helper()
 	commands := b.Shell()
@@ -145,8 +145,9 @@ func checkTowlineMaestro(words []string) error {
 	return nil
 }
 
-// checkHelm renders the chart with the arguments of an install or upgrade. For an upgrade, the values of the former release are
-// missing. checkHelm accepts `helm test` and `helm uninstall` without a check, and returns an error for all further commands.
+// checkHelm renders the chart with the arguments of an install or upgrade. For an upgrade, the values of the former
+// release are missing. checkHelm accepts `helm test` and `helm uninstall` without a check, and returns an error for all
+// further commands.
 func checkHelm(words []string) error {
 	switch words[0] {
 	case "test", "uninstall":

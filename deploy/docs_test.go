@@ -15,8 +15,8 @@ import (
 // block is a fenced block of a page.
 type block = documented.Block
 
-// pages returns the text of the pages matching the patterns, by path from the root of the repository. A pattern without a page fails
-// the test.
+// pages returns the text of the pages matching the patterns, by path from the root of the repository. A pattern without
+// a page fails the test.
 func pages(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
 	found, err := documented.Pages("..", patterns...)
@@ -29,8 +29,9 @@ func pages(t *testing.T, patterns ...string) map[string]string {
 // generated are the patterns of the pages generated from code.
 var generated = []string{"docs/cli/*.md", "docs/reference/*.md"}
 
-// TestDocumentedBlocks checks each block of the documentation by the kind of the block. Blocks with commands run with recorders, and
-// the test then checks each command. The test decodes objects strictly. A block of an unknown kind fails the test.
+// TestDocumentedBlocks checks each block of the documentation by the kind of the block. Blocks with commands run with
+// recorders, and the test then checks each command. The test decodes objects strictly. A block of an unknown kind fails
+// the test.
 func TestDocumentedBlocks(t *testing.T) {
 	checks := map[string]func(*testing.T, block) int{
 		"sh": checkShell, "console": checkConsole, "": checkConsole, "yaml": checkYAML,
@@ -71,7 +72,8 @@ func anchors(text string) (found []string) {
 	return found
 }
 
-// TestDocumentedLinks: each link inside the repository leads to an existing file. A link with an anchor leads to a heading of the file.
+// TestDocumentedLinks: each link inside the repository leads to an existing file. A link with an anchor leads to a
+// heading of the file.
 func TestDocumentedLinks(t *testing.T) {
 	all := pages(t, slices.Concat(documented.Written, generated)...)
 	headings := map[string][]string{}

@@ -65,8 +65,8 @@ var documentedParts = map[string]func() any{
 // documentSeparator matches the line between two objects of a file.
 var documentSeparator = regexp.MustCompile(`(?m)^---$`)
 
-// checkYAML decodes each object of a block strictly, and compares Towline's labels and annotations with the keys in the code.
-// checkYAML returns the number of decoded objects.
+// checkYAML decodes each object of a block strictly, and compares Towline's labels and annotations with the keys in the
+// code. checkYAML returns the number of decoded objects.
 func checkYAML(t *testing.T, b block) (count int) {
 	t.Helper()
 	for _, doc := range documentSeparator.Split(b.Text, -1) {

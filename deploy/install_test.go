@@ -1,5 +1,5 @@
-// Package deploy_test checks the content of the folder deploy, for example Towline's rights in install.yaml, the chart, the
-// alerts and the dashboards. The package also checks the commands and objects in the documentation.
+// Package deploy_test checks the content of the folder deploy, for example Towline's rights in install.yaml, the chart,
+// the alerts and the dashboards. The package also checks the commands and objects in the documentation.
 package deploy_test
 
 import (
@@ -33,8 +33,8 @@ const namespace = "argocd"
 // byNamespace is the ClusterRole with rights to Secrets.
 const byNamespace = "towline-gitopscluster"
 
-// TestSecretsByNamespace: no ClusterRoleBinding gives the rights to Secrets, because the rights are for the namespace of a single
-// Argo CD.
+// TestSecretsByNamespace: no ClusterRoleBinding gives the rights to Secrets, because the rights are for the namespace
+// of a single Argo CD.
 func TestSecretsByNamespace(t *testing.T) {
 	for _, binding := range documents[rbacv1.ClusterRoleBinding](t, "ClusterRoleBinding") {
 		if binding.RoleRef.Name == byNamespace {
@@ -43,8 +43,8 @@ func TestSecretsByNamespace(t *testing.T) {
 	}
 }
 
-// TestOneRoleChangesApplicationSets: only the ClusterRole towline-decisions gives the right to patch ApplicationSets, and the role
-// has a binding. So an administrator can remove the right alone.
+// TestOneRoleChangesApplicationSets: only the ClusterRole towline-decisions gives the right to patch ApplicationSets,
+// and the role has a binding. So an administrator can remove the right alone.
 func TestOneRoleChangesApplicationSets(t *testing.T) {
 	var may []string
 	for _, role := range documents[rbacv1.ClusterRole](t, "ClusterRole") {
@@ -62,8 +62,8 @@ func TestOneRoleChangesApplicationSets(t *testing.T) {
 	}
 }
 
-// TestRolesHaveNoWildcards: each right in the roles names the API group, the resource and the verb. No role may escalate, bind or
-// impersonate. The rights to Secrets are limited.
+// TestRolesHaveNoWildcards: each right in the roles names the API group, the resource and the verb. No role may
+// escalate, bind or impersonate. The rights to Secrets are limited.
 func TestRolesHaveNoWildcards(t *testing.T) {
 	roles := documents[rbacv1.ClusterRole](t, "ClusterRole")
 	for _, role := range documents[rbacv1.Role](t, "Role") {
@@ -89,7 +89,8 @@ func TestRolesHaveNoWildcards(t *testing.T) {
 	}
 }
 
-// ofRedis tells whether a rule gives only the right to get the Secrets with the passwords and the certificate of Argo CD's Redis.
+// ofRedis tells whether a rule gives only the right to get the Secrets with the passwords and the certificate of Argo
+// CD's Redis.
 func ofRedis(rule rbacv1.PolicyRule) bool {
 	names := []string{argoredis.TLS}
 	for _, p := range argoredis.Passwords {
@@ -98,7 +99,8 @@ func ofRedis(rule rbacv1.PolicyRule) bool {
 	return slices.Equal(rule.Verbs, []string{"get"}) && sets.New(names...).Equal(sets.New(rule.ResourceNames...))
 }
 
-// TestTheServicesOfRedisMayBeRead: a Role has a rule for the Services of Redis, with the names used by Towline's search for Redis.
+// TestTheServicesOfRedisMayBeRead: a Role has a rule for the Services of Redis, with the names used by Towline's search
+// for Redis.
 func TestTheServicesOfRedisMayBeRead(t *testing.T) {
 	for _, role := range documents[rbacv1.Role](t, "Role") {
 		for _, rule := range role.Rules {
@@ -110,8 +112,8 @@ func TestTheServicesOfRedisMayBeRead(t *testing.T) {
 	t.Error("no rule is for them")
 }
 
-// TestThePolicyOfRedisIsForAllOfThem: the NetworkPolicy selects the Redis pods by the names used by Towline's search for Redis.
-// TestChartIsKustomize compares the chart with the NetworkPolicy.
+// TestThePolicyOfRedisIsForAllOfThem: the NetworkPolicy selects the Redis pods by the names used by Towline's search
+// for Redis. TestChartIsKustomize compares the chart with the NetworkPolicy.
 func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
 	want := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "app.kubernetes.io/name", Operator: metav1.LabelSelectorOpIn, Values: argoredis.Services},
@@ -122,8 +124,8 @@ func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
 	}
 }
 
-// TestRightsGoToTheController: the subjects of the bindings have the overlay's namespace. kustomize does not change the subjects
-// if kustomize does not find the ServiceAccount.
+// TestRightsGoToTheController: the subjects of the bindings have the overlay's namespace. kustomize does not change the
+// subjects if kustomize does not find the ServiceAccount.
 func TestRightsGoToTheController(t *testing.T) {
 	want := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-controller", Namespace: namespace}}
 	for _, binding := range documents[rbacv1.ClusterRoleBinding](t, "ClusterRoleBinding") {
@@ -138,7 +140,8 @@ func TestRightsGoToTheController(t *testing.T) {
 	}
 }
 
-// TestDeployment: the Deployment fits into a namespace with the Pod Security level "restricted", and survives the drain of a node.
+// TestDeployment: the Deployment fits into a namespace with the Pod Security level "restricted", and survives the drain
+// of a node.
 func TestDeployment(t *testing.T) {
 	deployment := documents[appsv1.Deployment](t, "Deployment")[0]
 	pod := deployment.Spec.Template.Spec
@@ -230,8 +233,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// TestACM: in the overlay acm, Towline runs without the controller of GitOpsClusters and without the controller's rights, because
-// Advanced Cluster Management handles the GitOpsClusters.
+// TestACM: in the overlay acm, Towline runs without the controller of GitOpsClusters and without the controller's
+// rights, because Advanced Cluster Management handles the GitOpsClusters.
 func TestACM(t *testing.T) {
 	whole, manifest := renderOverlay(t, "openshift-gitops", ""), renderOverlay(t, "acm", "own-crds")
 	for _, word := range []string{"gitopsclusters", "- placements\n", "- leases\n  verbs:\n  - get\n- apiGroups", "name: towline-gitopscluster"} {
@@ -276,9 +279,9 @@ func render(t *testing.T, component string) []byte {
 	return renderOverlay(t, "argocd", component)
 }
 
-// renderFolder creates a folder inside a folder of the repository, until the test ends, because a kustomization reaches the
-// repository's folders only by relative paths. The name begins with an underscore, because Go's tools skip folders with an
-// underscore in front. Go's tools fail if a searched folder disappears during the search.
+// renderFolder creates a folder inside a folder of the repository, until the test ends, because a kustomization reaches
+// the repository's folders only by relative paths. The name begins with an underscore, because Go's tools skip folders
+// with an underscore in front. Go's tools fail if a searched folder disappears during the search.
 func renderFolder(t *testing.T, in string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(in, "_render-")

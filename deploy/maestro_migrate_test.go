@@ -25,7 +25,8 @@ func TestMaestroMigrations(t *testing.T) {
 	}
 }
 
-// TestMaestroTakesNothingOver: deploy/maestro has no APIService. So the hub's own ManifestWorks stay in use after the installation.
+// TestMaestroTakesNothingOver: deploy/maestro has no APIService. So the hub's own ManifestWorks stay in use after the
+// installation.
 func TestMaestroTakesNothingOver(t *testing.T) {
 	for name := range maestroObjects(t, "") {
 		if strings.HasPrefix(name, "APIService ") {

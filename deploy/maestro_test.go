@@ -48,8 +48,8 @@ func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) 
 	return out
 }
 
-// TestMaestroRights: towline-maestro may read the objects for admission and check the rights of users. On the hub, towline-maestro
-// may change only the Lease and the Secret with the key.
+// TestMaestroRights: towline-maestro may read the objects for admission and check the rights of users. On the hub,
+// towline-maestro may change only the Lease and the Secret with the key.
 func TestMaestroRights(t *testing.T) {
 	objects := maestroObjects(t, "")
 	read := maestroObject[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
@@ -90,8 +90,8 @@ func TestMaestroRights(t *testing.T) {
 	}
 }
 
-// expectKeyRights checks that the only rights to Secrets are for the Secret towline-maestro-ids, without the right to create
-// Secrets. In Argo CD's namespace, a new Secret can add a cluster or a repository.
+// expectKeyRights checks that the only rights to Secrets are for the Secret towline-maestro-ids, without the right to
+// create Secrets. In Argo CD's namespace, a new Secret can add a cluster or a repository.
 func expectKeyRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r rbacv1.PolicyRule) bool { return !slices.Contains(r.Resources, "secrets") })
@@ -112,8 +112,8 @@ func TestMaestroKey(t *testing.T) {
 	expectKeyRights(t, maestroObject[rbacv1.Role](t, maestroObjects(t, "migrate/to-maestro"), "Role argocd/towline-maestro-migrate").Rules)
 }
 
-// TestMaestroDoor: the APIService leads to the pods of towline-maestro. The Service and the NetworkPolicy select the pods, and have the
-// pods' port. The pods run with restricted security settings, and in a single replica.
+// TestMaestroDoor: the APIService leads to the pods of towline-maestro. The Service and the NetworkPolicy select the
+// pods, and have the pods' port. The pods run with restricted security settings, and in a single replica.
 func TestMaestroDoor(t *testing.T) {
 	objects := maestroObjects(t, "")
 	pod := maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template

@@ -10,8 +10,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// TestReleaseHasItsNotes: the workflow passes the release notes of CHANGELOG.md to GoReleaser. GoReleaser reads the notes in the
-// changelog step. With a disabled changelog, GoReleaser skips the step without a message.
+// TestReleaseHasItsNotes: the workflow passes the release notes of CHANGELOG.md to GoReleaser. GoReleaser reads the
+// notes in the changelog step. With a disabled changelog, GoReleaser skips the step without a message.
 func TestReleaseHasItsNotes(t *testing.T) {
 	workflow, err := os.ReadFile("../.github/workflows/release.yml")
 	if err != nil {
@@ -53,8 +53,8 @@ func TestReleaseHasItsNotes(t *testing.T) {
 	}
 }
 
-// TestActionsArePinned: the workflows pin each action by the digest of a commit, with the version in a comment. All uses of an action
-// have the same digest and version.
+// TestActionsArePinned: the workflows pin each action by the digest of a commit, with the version in a comment. All
+// uses of an action have the same digest and version.
 func TestActionsArePinned(t *testing.T) {
 	files, err := filepath.Glob("../.github/workflows/*.yml")
 	if err != nil || len(files) < 2 {

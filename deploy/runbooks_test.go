@@ -9,8 +9,8 @@ import (
 
 const runbooks = "https://github.com/towline-io/towline/blob/main/docs/runbooks.md#"
 
-// TestRunbooks: docs/runbooks.md has a section for each alert: the meaning, where to look, the fix, and the actions to avoid. kubectl
-// towline has all commands in the sections and in the alerts.
+// TestRunbooks: docs/runbooks.md has a section for each alert: the meaning, where to look, the fix, and the actions to
+// avoid. kubectl towline has all commands in the sections and in the alerts.
 func TestRunbooks(t *testing.T) {
 	data, err := os.ReadFile("../docs/runbooks.md")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// TestUserRoles: users with the role view, edit or admin in a namespace may read Towline's objects in the namespace, but not write
-// the objects.
+// TestUserRoles: users with the role view, edit or admin in a namespace may read Towline's objects in the namespace,
+// but not write the objects.
 func TestUserRoles(t *testing.T) {
 	const aggregate = "rbac.authorization.k8s.io/aggregate-to-"
 	reads := []string{"get", "list", "watch"}

@@ -7,8 +7,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// TestWorksWithoutExecutor: Towline may create works without an executor, and may not act as a different account. The test sends
-// the request of Open Cluster Management's webhook under the feature gate NilExecutorValidating.
+// TestWorksWithoutExecutor: Towline may create works without an executor, and may not act as a different account. The
+// test sends the request of Open Cluster Management's webhook under the feature gate NilExecutorValidating.
 func TestWorksWithoutExecutor(t *testing.T) {
 	h := startHub(t)
 	for _, file := range []string{"testdata/hub.yaml", "../rbac/role.yaml"} {

@@ -146,8 +146,8 @@ func (k kind) lists(namespace string) sending {
 // readsSecrets lists the Secrets in a namespace.
 func readsSecrets(namespace string) sending { return secretKind.lists(namespace) }
 
-// asksToken requests a token of the ServiceAccount argocd-server in Argo CD's namespace. The ServiceAccount writes cluster
-// Secrets.
+// asksToken requests a token of the ServiceAccount argocd-server in Argo CD's namespace. The ServiceAccount writes
+// cluster Secrets.
 func asksToken(ctx context.Context, c client.Client) error {
 	account := &corev1.ServiceAccount{}
 	account.Namespace, account.Name = argocdNamespace, "argocd-server"
@@ -193,7 +193,8 @@ var (
 		"application": map[string]any{"namespace": argocdNamespace, "name": victim, "resourceVersion": "1"},
 	}
 	anApp = map[string]any{"spec": map[string]any{"project": "default", "destination": map[string]any{"namespace": "x"}}}
-	// Cluster Secrets for three attacks: Argo CD would use a cloud identity, run a program, or send a token to a foreign server.
+	// Cluster Secrets for three attacks: Argo CD would use a cloud identity, run a program, or send a token to a
+	// foreign server.
 	awsSecret = map[string]any{
 		"metadata": map[string]any{"namespace": argocdNamespace, "name": "forged",
 			"labels": map[string]any{"argocd.argoproj.io/secret-type": "cluster"}},
@@ -361,8 +362,8 @@ func joins(field, key, value string) sending {
 	return clusterKind.creates("", "joining", map[string]any{"metadata": map[string]any{field: map[string]any{key: value}}})
 }
 
-// joinsAsItShould creates the same ManagedCluster as the registration agent of Open Cluster Management. The ManagedCluster also
-// has the label added by the webhook of Open Cluster Management.
+// joinsAsItShould creates the same ManagedCluster as the registration agent of Open Cluster Management. The
+// ManagedCluster also has the label added by the webhook of Open Cluster Management.
 func joinsAsItShould(ctx context.Context, c client.Client) error {
 	return clusterKind.creates("", "joining", map[string]any{
 		"metadata": map[string]any{

@@ -49,8 +49,8 @@ func (h *hub) state(t *testing.T) state {
 	return out
 }
 
-// expectRefused checks that the API server refused a request with the given words, and that no object has changed. If an object
-// has changed, expectRefused restores the object.
+// expectRefused checks that the API server refused a request with the given words, and that no object has changed. If
+// an object has changed, expectRefused restores the object.
 func (h *hub) expectRefused(t *testing.T, err error, says string, before state) {
 	t.Helper()
 	after := h.state(t)
@@ -60,8 +60,8 @@ func (h *hub) expectRefused(t *testing.T, err error, says string, before state) 
 	h.restore(t, before, after)
 }
 
-// expectDone checks that a request without the guard succeeds and changes an object, and restores the hub. A success proves
-// that only the guard refuses the request. Reads and token requests change no object.
+// expectDone checks that a request without the guard succeeds and changes an object, and restores the hub. A success
+// proves that only the guard refuses the request. Reads and token requests change no object.
 func (h *hub) expectDone(t *testing.T, err error, r refusal, before state) {
 	t.Helper()
 	if err != nil {

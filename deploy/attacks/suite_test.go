@@ -30,7 +30,8 @@ const (
 	tick = 100 * time.Millisecond
 )
 
-// startHub starts an API server with the CRDs of a hub. The caller creates the roles, the objects and the admission policies.
+// startHub starts an API server with the CRDs of a hub. The caller creates the roles, the objects and the admission
+// policies.
 func startHub(t *testing.T) *hub {
 	t.Helper()
 	env := apiserver.Start(t)
@@ -82,8 +83,9 @@ var accounts = map[string]types.NamespacedName{
 	aThief:      {Namespace: argocdNamespace, Name: "towline-controller"},
 }
 
-// certificates are the users and groups of the attackers with a client certificate. The names are from Kubernetes and Open
-// Cluster Management. AWS IAM authenticates with a token instead of a certificate. The user and the group are the same.
+// certificates are the users and groups of the attackers with a client certificate. The names are from Kubernetes and
+// Open Cluster Management. AWS IAM authenticates with a token instead of a certificate. The user and the group are the
+// same.
 var certificates = map[string]envtest.User{
 	aTenant: {Name: "tenant"},
 	anAgent: {Name: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
@@ -94,8 +96,8 @@ var certificates = map[string]envtest.User{
 		Groups: []string{"system:open-cluster-management:cluster:cluster1:addon:towline-agent", "system:open-cluster-management:addon:towline-agent"}},
 }
 
-// attackersOf returns a client for each attacker, with a separate identity on the hub. The identity is a certificate signed
-// by the hub's CA, or a token issued by the hub.
+// attackersOf returns a client for each attacker, with a separate identity on the hub. The identity is a certificate
+// signed by the hub's CA, or a token issued by the hub.
 func attackersOf(t *testing.T, h *hub) map[string]client.Client {
 	t.Helper()
 	out := map[string]client.Client{}
@@ -133,9 +135,9 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// TestAttacksAreRefused: the guard of each attack refuses the request, and no object on the hub changes. Without the admission
-// policies, the same attacker succeeds if a policy is the guard. If RBAC is the guard, an administrator succeeds with the same
-// request. In both cases an object changes.
+// TestAttacksAreRefused: the guard of each attack refuses the request, and no object on the hub changes. Without the
+// admission policies, the same attacker succeeds if a policy is the guard. If RBAC is the guard, an administrator
+// succeeds with the same request. In both cases an object changes.
 func TestAttacksAreRefused(t *testing.T) {
 	h := startHub(t)
 	for _, file := range []string{"testdata/hub.yaml", "../rbac/role.yaml", "../rbac/decisions.yaml", "../addon/hub_role.yaml"} {
@@ -187,8 +189,8 @@ func TestAttacksAreRefused(t *testing.T) {
 	})
 }
 
-// awaitPolicies waits until the API server enforces each policy, because the API server needs some time after the creation of a
-// policy. The requests are dry runs.
+// awaitPolicies waits until the API server enforces each policy, because the API server needs some time after the
+// creation of a policy. The requests are dry runs.
 func (h *hub) awaitPolicies(t *testing.T, attackers map[string]client.Client) {
 	t.Helper()
 	for _, r := range refusals {
@@ -223,8 +225,8 @@ func TestEachPolicyRefuses(t *testing.T) {
 	}
 }
 
-// TestAttacksAreDocumented: the table of docs/security.md has the attacks in the order of the list, and the page has the number
-// of the attacks.
+// TestAttacksAreDocumented: the table of docs/security.md has the attacks in the order of the list, and the page has
+// the number of the attacks.
 func TestAttacksAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

@@ -74,8 +74,8 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// run runs a block with bash. run returns the number of the block's commands for each way to run a command, as recorded by
-// the stand-ins.
+// run runs a block with bash. run returns the number of the block's commands for each way to run a command, as recorded
+// by the stand-ins.
 func run(t *testing.T, environment []string, b documented.Block) map[string]int {
 	t.Helper()
 	record := filepath.Join(t.TempDir(), "calls")
@@ -139,7 +139,8 @@ func fill(t *testing.T, config *rest.Config) {
 	}
 }
 
-// kubeconfig writes a file with the contexts of the documentation and returns the file's path. Each context leads to the hub.
+// kubeconfig writes a file with the contexts of the documentation and returns the file's path. Each context leads to
+// the hub.
 func kubeconfig(t *testing.T, hub *rest.Config) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()

@@ -9,8 +9,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/apiserver"
 )
 
-// TestChartBringsReports: with the profile acm, the chart leaves an existing CRD of reports to Advanced Cluster Management. The
-// chart brings the CRD to a hub without the CRD.
+// TestChartBringsReports: with the profile acm, the chart leaves an existing CRD of reports to Advanced Cluster
+// Management. The chart brings the CRD to a hub without the CRD.
 func TestChartBringsReports(t *testing.T) {
 	environment := append(os.Environ(), "KUBECONFIG="+kubeconfig(t, apiserver.Start(t).Config))
 	remove := func(crd string) {

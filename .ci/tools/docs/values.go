@@ -19,8 +19,8 @@ type schema struct {
 	OneOf      []schema          `json:"oneOf"`
 }
 
-// values returns the page of the chart's values. The defaults and the comments are from values.yaml, and the allowed types and
-// words are from values.schema.json.
+// values returns the page of the chart's values. The defaults and the comments are from values.yaml, and the allowed
+// types and words are from values.schema.json.
 func values(chart string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {
@@ -45,8 +45,8 @@ func values(chart string) (string, error) {
 		table([]string{"value", "type", "default", "meaning"}, rows), nil
 }
 
-// leaves adds a row for each value below a mapping. The comment of the mapping comes before the comment of the first value.
-// A key without a schema is an error.
+// leaves adds a row for each value below a mapping. The comment of the mapping comes before the comment of the first
+// value. A key without a schema is an error.
 func leaves(path, comment string, node *yaml.Node, s schema, rows *[][]string) error {
 	for i := 0; i < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]

@@ -35,9 +35,9 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// TestRolesStayRoles: the bundle supports only the install mode OwnNamespace. For an operator of all namespaces, the Operator
-// Lifecycle Manager converts Roles to ClusterRoles. With Towline's Roles as ClusterRoles, Towline could read the Secrets of
-// the whole hub.
+// TestRolesStayRoles: the bundle supports only the install mode OwnNamespace. For an operator of all namespaces, the
+// Operator Lifecycle Manager converts Roles to ClusterRoles. With Towline's Roles as ClusterRoles, Towline could read
+// the Secrets of the whole hub.
 func TestRolesStayRoles(t *testing.T) {
 	bundle, err := manifests.GetBundleFromDir("../../../deploy/bundle/manifests")
 	if err != nil {

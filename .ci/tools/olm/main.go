@@ -145,8 +145,8 @@ func (o *objects) take(u *unstructured.Unstructured) error {
 	}
 }
 
-// into fills a ClusterServiceVersion. into returns the objects for separate files. Among these objects are the ClusterRoles
-// without a binding, because such ClusterRoles are for users. A binding to a missing role is an error.
+// into fills a ClusterServiceVersion. into returns the objects for separate files. Among these objects are the
+// ClusterRoles without a binding, because such ClusterRoles are for users. A binding to a missing role is an error.
 func (o *objects) into(csv *operatorsv1alpha1.ClusterServiceVersion) ([]*unstructured.Unstructured, error) {
 	spec := &csv.Spec.InstallStrategy.StrategySpec
 	for i := range o.deployments {
