@@ -58,9 +58,12 @@ func New(ids IDs, w *workv1.ManifestWork, now time.Time) *Bundle {
 	return &Bundle{Work: w, ID: id, First: first, Version: first, Since: first, Written: first}
 }
 
-// Next returns the bundle after a write with new labels, annotations, owners or a new spec. A new spec begins a new
-// generation, because an agent reports only a new spec as applied. The error is a *Refusal, or the spec has an
-// operation for a version of an Application not reported by the agent.
+// Next returns the bundle after a write of w: the work with new labels, annotations, owners or a new spec. Only a new
+// spec begins a new generation, because an agent does not report other writes as applied. A spec with other objects
+// gets the next shape and a new id.
+//
+// The error is a *Refusal, or errStale: the spec has an operation for a version of an Application, and the agent has
+// reported a different version.
 func (b *Bundle) Next(ids IDs, w *workv1.ManifestWork) (*Bundle, error) {
 	instead, err := translate(&w.Spec, &b.Work.Status)
 	if err != nil {
@@ -85,7 +88,7 @@ func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
 	return out
 }
 
-// At returns the same bundle with a different version.
+// At returns a copy of the bundle for a write of the same content with the given version.
 func (b *Bundle) At(version int64) *Bundle {
 	out := *b
 	out.Version, out.Written = version, version
@@ -111,8 +114,8 @@ func (b *Bundle) Name() types.NamespacedName {
 // work.
 func FirstVersion(now time.Time) int64 { return max(1, int64(now.Sub(epoch)/time.Second)) }
 
-// Event returns the CloudEvent to create, update or delete a bundle in Maestro. An update has the version before the
-// write, because Maestro counts from the version before.
+// Event returns the CloudEvent that asks Maestro to create, update or delete the bundle. The event of an update has the
+// previous version, because Maestro counts from the previous version.
 func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.Event, error) {
 	meta, err := b.metadata(source)
 	if err != nil {
@@ -152,8 +155,8 @@ func bundleOf(spec *workv1.ManifestWorkSpec) payload.ManifestBundle {
 	}
 }
 
-// Newer tells whether the status with a sequence is later than the status with the sequence than. An invalid sequence
-// is never later, and a valid sequence is later than an invalid sequence.
+// Newer tells whether the status with the first sequence is later than the status with the second sequence. A sequence
+// that is not a number is never later. Every number is later than a sequence that is not a number.
 func Newer(sequence, than string) bool {
 	a, err := strconv.ParseInt(sequence, 10, 64)
 	if err != nil {
@@ -163,8 +166,8 @@ func Newer(sequence, than string) bool {
 	return err != nil || a > b
 }
 
-// reported returns the managed fields of a work, with the time of the agent's last status by the agent's clock. Without
-// a status, reported returns nil. The Kubernetes API keeps the same entry for a writer of a status.
+// reported returns a managed fields entry with the time of the agent's last status, by the clock of the agent. The
+// result is nil before the first status. The Kubernetes API keeps an equal entry for each writer of a status.
 func reported(sequence string) []metav1.ManagedFieldsEntry {
 	id, err := snowflake.ParseString(sequence)
 	if err != nil {
@@ -177,7 +180,7 @@ func reported(sequence string) []metav1.ManagedFieldsEntry {
 	}}
 }
 
-// jsonOf returns a value as JSON. The callers encode only values without encoding errors.
+// jsonOf returns v as JSON text. The encoding fails only if a manifest in v is not valid JSON.
 func jsonOf(v any) (string, error) {
 	data, err := json.Marshal(v)
 	return string(data), err

@@ -1,7 +1,8 @@
-// Package bundle translates between ManifestWorks and Maestro's bundles. The package does not read or write a server.
+// Package bundle translates between ManifestWorks and Maestro's bundles. The package has no connection to Maestro or to
+// a cluster.
 //
-// Maestro stores the CloudEvent for a written work, and sends the event's data to the agents without a change. For
-// sources, Maestro decodes the data with the types of Maestro's version, and drops unknown fields. Maestro returns the
-// metadata of the event completely. So the package writes the small part of a spec (without the manifests) a second
-// time into the metadata, and reads the small part from the metadata.
+// Maestro stores the CloudEvent of each write, and gives the data of the event to the agents unchanged. For sources,
+// Maestro decodes the data with the types of Maestro's own version, and drops unknown fields. The metadata of the event
+// come back complete. For this reason, the package also writes the spec without the manifests into the metadata, and
+// reads the spec from the metadata.
 package bundle

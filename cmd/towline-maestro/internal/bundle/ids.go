@@ -20,8 +20,10 @@ var names = uuid.MustParse("5f2c1c0e-64c0-4a53-9f1c-6f1f3f0f5a61")
 //
 // An id is a secret. Maestro (version in e2e/programs/maestro/go.mod) accepts a status of any sender with the id of the
 // bundle, and with the bundle's cluster in an extension. The sender writes the extension. So every agent with the id
-// can report on the bundle, and can make Maestro drop the row. The id follows from the name of the work and from a key
-// of towline-maestro. So a name cannot be taken twice, and no agent can compute the id.
+// can report on the bundle, and can make Maestro drop the row.
+//
+// The id follows from the name and the shape of the work, and from a key of towline-maestro. Two creations with the
+// same name and shape have the same id, so Maestro refuses the second. No agent can compute the id.
 //
 // An existing bundle in Maestro keeps the id, even after a change of the key.
 type IDs struct {
@@ -49,8 +51,7 @@ func (i IDs) Of(work types.NamespacedName, shape int) string {
 }
 
 // PublicName returns the name of a work's later bundle on the cluster. Every reader can compute the name from the name
-// of the work.
-// Earlier versions of Towline used the same text as the id.
+// of the work. Earlier versions of Towline used the same text as the id.
 func PublicName(source string, work types.NamespacedName, shape int) string {
 	return uuid.NewSHA1(names, []byte(path(source, work, shape))).String()
 }
@@ -74,7 +75,7 @@ func (b *Bundle) Moved(ids IDs) *Bundle {
 	return out
 }
 
-// toShape changes b to the bundle of a shape, without a status of the agent.
+// toShape changes b to the bundle with the given shape and a new id. The agent has not reported on the new bundle yet.
 func (b *Bundle) toShape(shape int, ids IDs) {
 	b.Shape, b.Sequence = shape, ""
 	b.ID = ids.Of(b.Name(), shape)

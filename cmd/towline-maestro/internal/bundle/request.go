@@ -13,12 +13,13 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Towline starts a single run of an operation by a manifest with the resourceVersion of the cluster's Application.
-// After any change of the Application, the cluster's API server refuses the manifest. Maestro does not accept a
-// manifest with metadata.resourceVersion (pkg/services/validation.go). So agents get a replacement manifest. The API
-// server refuses the replacement after a new operation has begun or waits on the cluster. For the refusal, the agent
-// applies the replacement without force, and the replacement has the fields set by Argo CD at the begin of an
-// operation, with the former values.
+// Towline asks for an operation with a manifest for one resourceVersion of the cluster's Application, so that the
+// operation runs only once. After any change of the Application, the cluster's API server refuses the manifest.
+//
+// Maestro accepts no manifest with metadata.resourceVersion (pkg/services/validation.go). So the agents get a
+// replacement manifest. The API server refuses the replacement as soon as a new operation has begun on the cluster, or
+// waits on the cluster. For the refusal, the agent applies the replacement without force. Argo CD sets certain fields
+// when an operation begins, and the replacement has the values of these fields from before the operation.
 
 // The names of the Application's values in the feedback of Towline's works: see docs/contract.md.
 const (
@@ -30,14 +31,14 @@ const (
 // the hub.
 const Never = "1970-01-01T00:00:00Z"
 
-// Refusal is an error for a request in a work with no possible manifest for agents. The text has the reason.
+// Refusal is the error for a request that cannot reach the agents through Maestro. The text has the reason.
 type Refusal struct{ text string }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.text }
 
-// errStale is the error for an operation with a resourceVersion different from the Application's version in the agent's
-// last status.
+// errStale is the error for an operation with a resourceVersion of the Application that differs from the agent's last
+// report.
 var errStale = errors.New("the agent has told of another version of the Application since the operation was asked for")
 
 // request is Towline's manifest for an operation.
@@ -81,18 +82,21 @@ func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (
 	return out, nil
 }
 
-// versioned tells whether a manifest is a request for a single version of an Application.
+// versioned tells whether a manifest asks for an action on one resourceVersion of an Application. Such a manifest has
+// no spec.
 func (r *request) versioned() bool {
 	return r.Kind == "Application" && strings.HasPrefix(r.APIVersion, "argoproj.io/") && r.Metadata.ResourceVersion != "" && len(r.Spec) == 0
 }
 
-// after returns the manifest of an operation. The operation may begin only if the last operation began at the time
-// started; empty for no last operation.
+// after returns the manifest of an operation that may begin only if the last operation began at the given time. The
+// time is empty for an Application without any operation.
 //
-// The manifest always has the fields of initiatedBy. A waiting operation requested by a user or by Argo CD differs in
-// the fields. Without a last operation, the manifest has an operation state. Argo CD (2.14 to 3.5) takes the state for
-// a completed operation, and replaces the state. Argo CD's notifications ignore the state, because the operation has no
-// end.
+// The manifest also sets the fields automated and username of initiatedBy. A waiting operation of a user or of Argo CD
+// itself differs in these fields, and the API server refuses the manifest.
+//
+// For an Application without any operation, the manifest sets an operationState. Argo CD (2.14 to 3.5) takes the state
+// for a finished operation, and replaces the state. Argo CD's notifications ignore the state, because the operation has
+// no end.
 func (r *request) after(started string) (workv1.Manifest, error) {
 	by, _ := r.Operation["initiatedBy"].(map[string]any)
 	if by == nil {
@@ -130,8 +134,8 @@ func applications(said *workv1.ManifestWorkStatus) iter.Seq[*workv1.ManifestCond
 	}
 }
 
-// told returns the values in an agent's status of an Application: the resourceVersion, and the start time of the last
-// operation. A missing value is empty.
+// told returns the Application's resourceVersion and the start time of the last operation, as reported by the agent. A
+// value without a report is empty. The start time is also empty for an Application without any operation.
 func told(m *workv1.ManifestCondition) (version, started string) {
 	for _, v := range m.StatusFeedbacks.Values {
 		switch {
@@ -156,7 +160,7 @@ func (b *Bundle) Began() string {
 	return ""
 }
 
-// Requests tells whether the bundle sends agents an operation for a single run.
+// Requests tells whether the agents get an operation that runs only once.
 func (b *Bundle) Requests() bool { return len(b.instead) > 0 }
 
 // sent returns the bundle's spec for agents, with the replacements of translate.
@@ -182,9 +186,9 @@ func (b *Bundle) sent() *workv1.ManifestWorkSpec {
 	return spec
 }
 
-// asking makes the agent apply a manifest without force: the API server then refuses a change of a field set by a
-// different writer. asking also removes the ignored fields. For ignored fields, the agent (v1.2.0) applies an
-// annotation. The Application already has the annotation from the work's normal manifest.
+// asking makes the apply of a manifest fail if a field belongs to another field manager. asking also removes the
+// ignored fields. For ignored fields, the agent (v1.2.0) applies an annotation, and the Application already has the
+// annotation from the work's normal manifest.
 func asking(config *workv1.ManifestConfigOption) {
 	if s := config.UpdateStrategy; s != nil && s.ServerSideApply != nil {
 		s.ServerSideApply.Force, s.ServerSideApply.IgnoreFields = false, nil

@@ -117,8 +117,8 @@ func TestAnOperation(t *testing.T) {
 	}
 }
 
-// TestARequestThatCannotTravel: a request for a changed Application is no Refusal, because the request can be repeated.
-// The termination of an operation is a Refusal.
+// TestARequestThatCannotTravel: a client can repeat a request for an Application that has changed since, so the error
+// is not a Refusal. The end of an operation can never be requested through Maestro, so the error is a Refusal.
 func TestARequestThatCannotTravel(t *testing.T) {
 	var refusal *Refusal
 	if _, err := ofTowline("").asks(asked("6", `"operation":`+operation)); err == nil || errors.As(err, &refusal) {
@@ -128,7 +128,7 @@ func TestARequestThatCannotTravel(t *testing.T) {
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), "Terminate the operation on the cluster") {
 		t.Errorf("the end of an operation: %v", err)
 	}
-	// Maestro itself refuses these manifests.
+	// Towline passes these manifests on unchanged. Maestro refuses them with the reason.
 	for _, m := range []workv1.Manifest{
 		asked("7", `"spec":{}`), manifestOf([]byte(`{"apiVersion":"v1","kind":"Application","metadata":{"resourceVersion":"7"}}`)),
 		manifestOf([]byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"7"}}`)),

@@ -13,10 +13,12 @@ import (
 // object is the identity of a manifest's object in Maestro's comparison.
 type object struct{ apiVersion, kind, namespace, name string }
 
-// SameShape tells whether Maestro accepts a spec as an update of a different spec: both must have manifests for the
-// same objects, in the same order. For all further updates, the work gets a new bundle with the next shape number. The
-// old bundle ends after the agent has applied the new bundle. Until then, both bundles own the shared objects on the
-// cluster, so the agent does not remove the objects.
+// SameShape tells whether Maestro accepts one spec as an update of the other: both must have manifests of the same
+// objects, in the same order.
+//
+// For any other update, the work gets a new bundle with the next shape. Towline deletes the earlier bundle after the
+// agent has applied the new bundle. Until then, both bundles own the shared objects on the cluster, so that the agent
+// removes none of the shared objects.
 func SameShape(a, b *workv1.ManifestWorkSpec) bool { return slices.Equal(objects(a), objects(b)) }
 
 func objects(spec *workv1.ManifestWorkSpec) []object {
@@ -30,7 +32,7 @@ func objects(spec *workv1.ManifestWorkSpec) []object {
 	return out
 }
 
-// raw returns the JSON of a manifest.
+// raw returns the JSON of a manifest, or nil if the manifest cannot be encoded.
 func raw(m *workv1.Manifest) []byte {
 	data, err := m.MarshalJSON()
 	if err != nil {
@@ -44,27 +46,27 @@ func (b *Bundle) After(other *Bundle) bool {
 	return b.First > other.First || b.First == other.First && b.Shape > other.Shape
 }
 
-// Replaces tells whether the agent has applied the present bundle. After the application, the objects owned only by an
-// earlier bundle of the work may go.
+// Replaces tells whether the agent has applied the current spec of the bundle. Then Towline may delete the earlier
+// bundles of the work, and the agent may remove the objects owned only by an earlier bundle.
 func (b *Bundle) Replaces() bool {
 	c := b.seen()
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
-// Answered tells whether the agent has reported on the present bundle: as applied, or as failed.
+// Answered tells whether the agent has reported success or failure for the current spec of the bundle.
 func (b *Bundle) Answered() bool { return b.seen() != nil }
 
-// MayGo tells whether the deletion of the earlier bundle b deletes only the right objects on the cluster. If the delete
-// option orphans objects, the agent first has to process the bundle with the delete option, because the agent then
-// gives up the ownership of the objects.
+// MayGo tells whether Towline may delete the earlier bundle b without the loss of an object that must stay on the
+// cluster. If objects must stay, the delete option of b must name the objects, and the agent must have reported on the
+// spec with the delete option. The agent has then given up the ownership of the objects.
 func (b *Bundle) MayGo(later *Bundle) bool {
 	o := orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
 	leaves := o != nil && o.PropagationPolicy != "" && o.PropagationPolicy != workv1.DeletePropagationPolicyTypeForeground
 	return !leaves || b.seen() != nil && apiequality.Semantic.DeepEqual(o, b.Work.Spec.DeleteOption)
 }
 
-// seen returns the agent's Applied condition for the present bundle, and nil before the agent's report. A bundle
-// without a sequence may have the status of the bundle before, so seen returns nil.
+// seen returns the agent's Applied condition for the current generation of the bundle, and nil before the agent's
+// report. A bundle without a sequence may have the status of the bundle before, so seen returns nil.
 func (b *Bundle) seen() *metav1.Condition {
 	if b.Sequence == "" {
 		return nil
@@ -76,9 +78,9 @@ func (b *Bundle) seen() *metav1.Condition {
 	return c
 }
 
-// Follow returns the earlier bundle b with the manifests of the later bundle for the shared objects. With two different
-// manifests for a shared object, the agent would change the object again and again. Follow returns false if the spec
-// does not change.
+// Follow returns the earlier bundle b with the manifests of the later bundle for the shared objects. Two bundles with
+// different manifests for the same object would overwrite the object in turns. The second result is false if the spec
+// of b does not change.
 func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	now := map[object]int{}
 	for i, o := range objects(&later.Work.Spec) {
@@ -135,8 +137,8 @@ func orphaning(earlier, later *workv1.DeleteOption) *workv1.DeleteOption {
 	return out
 }
 
-// configsOf returns the manifest configs of the later bundle, and the manifest configs of the earlier bundle for
-// further objects. The agent overwrites an object without a manifest config, even an object of a different owner.
+// configsOf returns the manifest configs of the later bundle, and the configs of the earlier bundle for the remaining
+// objects. The agent overwrites an object without a config, even if another client has created the object.
 func configsOf(later, earlier *Bundle) []workv1.ManifestConfigOption {
 	out := later.Work.Spec.DeepCopy().ManifestConfigs
 	for _, config := range earlier.Work.Spec.DeepCopy().ManifestConfigs {
@@ -159,6 +161,6 @@ func canonical(spec *workv1.ManifestWorkSpec) string {
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
 		return err.Error()
 	}
-	text, _ = jsonOf(v) // The encoding of a decoded value cannot fail.
+	text, _ = jsonOf(v) // Decoded JSON can always be encoded again.
 	return text
 }

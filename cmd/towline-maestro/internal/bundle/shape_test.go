@@ -32,8 +32,8 @@ func TestSameShape(t *testing.T) {
 	}
 }
 
-// TestFollow: an earlier bundle takes the later bundle's manifests for the shared objects, and keeps all further
-// manifests and their manifest configs.
+// TestFollow: an earlier bundle takes the later bundle's manifests for the shared objects, and keeps the remaining
+// manifests and their configs.
 func TestFollow(t *testing.T) {
 	earlier := &Bundle{Work: aWork(manifest("one", "old"), manifest("two", "old")), First: 1}
 	later := &Bundle{Work: aWork(manifest("three", "new"), manifest("one", "new")), First: 1, Shape: 1}

@@ -11,7 +11,7 @@ var uuids = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 
 // withoutIDs returns an error with a text without ids of bundles. Errors of writes get into conditions, and tenants
 // read conditions. With an id, every agent could report for the bundle's cluster: see bundle.IDs. A gRPC error keeps
-// the code, and all further errors stay unwrappable.
+// the code. Any other error still unwraps to the original error.
 func withoutIDs(err error) error {
 	if err == nil {
 		return nil

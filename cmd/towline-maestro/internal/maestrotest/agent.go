@@ -23,7 +23,8 @@ func (m *Maestro) IDs() []string {
 	return slices.Sorted(maps.Keys(m.rows))
 }
 
-// Published returns the actions of all published writes, in order. Refused writes are included.
+// Published returns the actions of the published writes, in order. Writes refused by Maestro's rules are included.
+// Writes stopped by a BeforePublish hook are not included.
 func (m *Maestro) Published() []cetypes.EventAction {
 	m.mu.Lock()
 	defer m.mu.Unlock()
