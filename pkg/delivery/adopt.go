@@ -29,9 +29,10 @@ var claims = map[string]work.UpdateMode{
 // claim sets the update mode of a rendered work. A rendered work takes its target on the cluster by force. While the
 // adoption is undecided, claim makes the work ask first.
 //
-// A work that asked and got the Application is not rewritten only to change the mode. The next change of the work
-// sets the mode ForceApply. A refused later apply also does: an edit on the cluster conflicts with the delivered
-// fields. The work then first asks the agent for the owner of the Application.
+// A work that asked and got the Application is not rewritten only to change the mode. The next change of the work sets
+// the mode ForceApply. A later apply may be refused, because an edit on the cluster conflicts with the delivered
+// fields. The work then asks the agent for the owner of the Application. If the work is the owner, claim sets the mode
+// ForceApply.
 func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 	if sentTo(to, v.Own) == nil {
 		if !v.broughtBefore(to) {

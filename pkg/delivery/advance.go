@@ -8,7 +8,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass.
+// firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass. If a check
+// needs more facts, the block is empty, and the plan has a Need.
 func (d *decision) firstBlock(i Intent) *block {
 	for _, g := range checks {
 		if !slices.Contains(g.Holds, i) {
@@ -29,8 +30,9 @@ func (d *decision) firstBlock(i Intent) *block {
 	return nil
 }
 
-// advance takes the first unfinished step of a list. The result is the wait of the step; nil if all steps are done.
-// The subject is nil for the steps of an Application.
+// advance takes the first unfinished step of a list. The result is the block of the step; nil if all steps are done.
+// If the step needs more facts, the block is empty, and the plan has a Need. The subject is nil for the steps of an
+// Application.
 func (d *decision) advance(list []*Gate, s *subject) *block {
 	for _, g := range list {
 		out := g.step(&d.view, s)

@@ -77,8 +77,8 @@ func notSkipped(app *argocd.Application) string {
 		"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
 }
 
-// badAnnotation returns the problem of an annotation for user decisions with an unknown value. The value may mean to
-// keep the running workload, so Towline does nothing before a correction.
+// badAnnotation returns the problem of an annotation with an unknown value, or of invalid destination annotations. The
+// author may want to keep the running workload, so Towline does nothing before a correction.
 func badAnnotation(app *argocd.Application) string {
 	for _, words := range []struct {
 		annotation string

@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// Shown reports whether a plan contains conditions of the type: obstacles to the delivery, processes under way, and
-// lasting states. Only propagation writes these types.
+// Shown reports whether a plan can contain conditions of the type: obstacles to the delivery, operations under way,
+// and lasting states. Only propagation writes these types.
 func Shown(conditionType string) bool {
 	return conditionType != apis.ConditionRefreshWarning && apis.ConditionRuleOf(conditionType).Owner == apis.OwnerPropagation
 }

@@ -112,7 +112,8 @@ func (d *decision) delete(s *subject, as ending) {
 // noOperationState removes the operation from the status.
 var noOperationState = json.RawMessage(`{"operationState":null}`)
 
-// show updates the conditions of the Application to the conditions of the plan. Each new condition gets an event.
+// show updates the conditions of the Application to the conditions of the plan. Each new condition with a reason gets
+// an event.
 func (d *decision) show() {
 	if d.App == nil || d.plan.Need != 0 {
 		return

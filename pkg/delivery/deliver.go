@@ -124,7 +124,8 @@ func (d *decision) dropRefresh(warning string) {
 // writeRefused is the notice about a work that the API server refuses.
 var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Ends: gate.ByBackoff, Quiet: true}
 
-// send writes the work of a permitted Application. withheld is true if the operation is not permitted.
+// send writes the work of a permitted Application. withheld is true if the requested operation stays on the hub: see
+// withhold.
 func (d *decision) send(withheld bool) *block {
 	to := d.allowed()
 	r, b := d.relay(to, withheld)

@@ -4,7 +4,7 @@ import "github.com/towline-io/towline/pkg/work"
 
 // If an older controller has set a work of Towline to ReadOnly, Towline first restores the former mode. The agent's
 // answer is then about the former mode: see work.Disabled. The change of the work wakes the controller for the next
-// decision. Each list of steps has its own condition.
+// decision. Each list of steps has its own gate, because each list skips different works.
 var (
 	// enableToSend skips the works written by older controllers, because the takeover rewrites these works.
 	enableToSend = &Gate{Name: "disabled", step: func(v *view, _ *subject) outcome {

@@ -3,17 +3,19 @@
 //
 // Decide is a pure function from Facts to a Plan. The caller observes the facts and applies the plan. Decide has no
 // client, no clock and no log. The controller, `kubectl towline why` and the simulation call the same function. Some
-// facts are rarely needed, and a decision requests them: a Plan with a Need must be made again, with the requested
-// facts.
+// facts are rarely needed. A decision requests these facts by Plan.Need. The caller then reads the facts, and calls
+// Decide again.
 //
-// A check (checks.go) may block an Application. A list of steps brings a work to its end: removing, revoking and
-// dropping (remove.go), releasing (release.go), arriving (move.go), relocating (relocate.go). The order is from top
-// to bottom: a work waits at its first unfinished step. Checks and steps read a view of the facts and return the
-// required writes. They cannot change the plan. Each check or step contains its text for the user. Gates lists all
-// checks and steps.
+// A check (checks.go) may block an Application. A list of steps prepares a change. Before the deletion of a work:
+// removing, revoking and dropping (remove.go), revocable (revoke.go), releasingSteps (release.go), handingOver
+// (handover.go), orphaned and keeping (orphan.go), outlasting (outage.go). Before a delivery to a new target: arriving
+// (move.go), relocating (relocate.go). The order is from top to bottom: a work waits at its first unfinished step. A
+// notice tells the user about an operation under way. Checks and steps read a view of the facts and return the
+// required writes. They cannot change the plan. Each check or step contains its text for the user. Gates returns all
+// checks, steps and notices.
 //
 // A plan that destroys something must be made twice, the second time from facts read past the cache: see
-// Plan.Destroys.
+// Plan.Destroys. To read past the cache means to read from the API server itself.
 //
-// TestReadingOrder has the order for reading the files.
+// TestReadingOrder lists the files in a good order for a reader: callers before the called functions.
 package delivery

@@ -59,11 +59,12 @@ func (p *Plan) hub() *argocd.Patch {
 	return p.Hub
 }
 
-// addWait makes the plan again after a wait.
+// addWait sets the latest time of the next decision, unless the plan has an earlier time.
 func (p *Plan) addWait(w Wait) { p.Wait = p.Wait.and(w) }
 
 // addCondition shows a block and waits for its end; b may be nil. The message of a second condition of the same type
 // is appended to the first message. If the second message contains the first, the second message replaces the first.
+// The reason of the second condition replaces the first reason.
 func (p *Plan) addCondition(b *block) {
 	if b == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// Presence is how the hub has an Application.
+// Presence tells whether the hub and the cache have an Application.
 type Presence int
 
 const (
@@ -66,14 +66,15 @@ const (
 	// NeedChoice is the decision of the Application's ApplicationSet about the Application's cluster.
 	NeedChoice
 
-	// NeedLatest is the Application past the cache. After an edit by a user, only the status and the refresh come
-	// from the new version. After the end of the Application, nothing does.
+	// NeedLatest is the Application, read past the cache. After an edit by a user, Facts.App gets only the status and
+	// the refresh from the new version. After the end of the Application, Facts.App stays as cached. In both cases,
+	// Facts.Outdated is set.
 	NeedLatest
 
 	// NeedOthers are the other works, read past the cache.
 	NeedOthers
 
-	// NeedRights is whether the content of the works may still be on the clusters.
+	// NeedRights is whether the rules still permit the content of the works on the clusters of the works.
 	NeedRights
 )
 
@@ -89,8 +90,8 @@ type Facts struct {
 	Presence Presence
 	App      *argocd.Application
 
-	// Outdated is true if a user has changed the Application since the version in the cache, or the Application has
-	// ended. The cache will wake the controller.
+	// Outdated is true if a user has changed the Application since the version in the cache, or if the Application has
+	// ended. Known after NeedLatest. The event of the change will wake the controller.
 	Outdated bool
 
 	// Own is the work that belongs to the Application by target and name; nil for none. OwnUnwatched is true if the
@@ -108,9 +109,9 @@ type Facts struct {
 	// Clusters are the clusters of the target and of all works, by name.
 	Clusters map[string]managedcluster.Facts
 
-	// Addresses are the addresses in the ManagedClusters for a hub, by the name of the cluster, for Applications not
-	// to be sent. Clusters may have written the addresses. Use the addresses only to find the cluster of a deployment
-	// by the hub's own Argo CD.
+	// Addresses are the API server addresses in the ManagedClusters, by the name of the cluster. Known for
+	// Applications that are not to be sent. Clusters may have written the addresses. Use the addresses only to find
+	// the target cluster of a deployment by the hub's own Argo CD.
 	Addresses map[string][]string
 
 	// Paused is the name of the object on the hub, other than a cluster, that pauses the Application; empty for none.
@@ -145,7 +146,7 @@ type Facts struct {
 	// Live is true if all objects were read past the cache.
 	Live bool
 
-	// Known are the requested and read facts among the facts below.
+	// Known says which of the facts below have been requested and read.
 	Known Need
 
 	// Neighbours are all works of the target's cluster.
@@ -160,7 +161,8 @@ type Facts struct {
 	// Return are the refusals of the Application at the former targets of works, by the UID of the work.
 	Return map[types.UID]*authorization.Refusal
 
-	// Lost are the refusals of the content of works, on the clusters of the works, by the UID of the work.
+	// Lost are the refusals of the content of works, on the clusters of the works, by the UID of the work. Unlike
+	// Revoked, Lost is read on request, for the freeze.
 	Lost map[types.UID]*authorization.Refusal
 
 	// Dependencies are the works, by UID, whose dependencies stay without the works.
@@ -176,7 +178,7 @@ type Facts struct {
 	// Identity is an identity unused by earlier operations.
 	Identity string
 
-	// Loss is how a missing Application has ended.
+	// Loss tells whether a missing Application was deleted or lost. Known after NeedLoss.
 	Loss Loss
 }
 
@@ -263,8 +265,8 @@ type MoveOptions struct {
 	// for the former.
 	Order string
 
-	// Timeout is how long the old cluster keeps an Application that is applied but not healthy on the new cluster. 0:
-	// the old cluster does not wait for the health.
+	// Timeout is how long the old cluster keeps an Application that is applied but not healthy on the new cluster. The
+	// time counts from the creation of the new work. 0: the old cluster does not wait for the health.
 	Timeout time.Duration
 }
 
@@ -286,8 +288,9 @@ type RevocationOptions struct {
 	// Grace is the required time of uninterrupted refusal; 0 stands for DefaultRevocationGrace.
 	Grace time.Duration
 
-	// Limit is the maximum number of such deletions within ten minutes. Above the limit, Towline keeps all works. 0
-	// stands for DefaultRevocationLimit.
+	// Limit is the maximum number of refused works, plus the works deleted by a revocation within the last ten
+	// minutes. Above the limit, Towline keeps all refused works until no work is refused. 0 stands for
+	// DefaultRevocationLimit.
 	Limit int
 }
 

@@ -34,8 +34,8 @@ func (d *decision) freeze() {
 // frozenNotice is the notice about a frozen work, or about a work to be frozen.
 var frozenNotice = &Gate{Name: "frozen", Type: forbidden, Quiet: true}
 
-// freezeWork freezes a work, and shows the progress. If Towline may not change the cluster's Application, the work
-// stays unchanged.
+// freezeWork freezes a work, and shows the progress. On a paused or unreachable cluster, and during a request on its
+// way, the work stays unchanged.
 func (d *decision) freezeWork(w *workv1.ManifestWork) {
 	planned := d.plan.planned(w)
 	updated, changed := d.frozenForm(planned)

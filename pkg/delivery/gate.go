@@ -34,7 +34,7 @@ type Gate struct {
 	// Ends is the end of the wait; by default an event.
 	Ends gate.Ends
 
-	// Quiet is true for a gate without a trace entry while it is open.
+	// Quiet is true if a plan without a trace entry of the gate means that the gate is open.
 	Quiet bool
 
 	check func(*view) verdict

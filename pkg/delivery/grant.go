@@ -47,9 +47,10 @@ var (
 	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Quiet: true}
 )
 
-// withhold returns why the requested operation of a permitted Application is not sent; nil for a permitted operation.
-// The operation stays on the hub. A user can withdraw or terminate the operation, and a later permission sends the
-// operation. All other changes of the Application continue.
+// withhold returns why the requested operation of a permitted Application is not sent: the operation is unreadable or
+// not permitted. The result is nil for an operation to send, and without an operation. A withheld operation stays on
+// the hub. A user can withdraw or terminate the operation, and a later permission sends the operation. All other
+// changes of the Application continue.
 func (d *decision) withhold() *block {
 	if d.App.Operation == nil {
 		return nil

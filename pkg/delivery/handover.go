@@ -23,8 +23,9 @@ var handingOver = []*Gate{
 }
 
 // prepareHandOver waits until the agent confirms that the cluster's Application has no finalizers, and no automated
-// sync. An earlier work may have delivered the Application, and the agent of the earlier work would remove the
-// workload. Only an Application without any report from a cluster is handed over at once.
+// sync. A work without the agent's finalizer waits too. An earlier work of the same name may have delivered the
+// Application, and the agent may still remove the workload: see unseen. Only an Application without any report from a
+// cluster is handed over at once.
 func prepareHandOver(v *view, s *subject) outcome {
 	switch {
 	case unseen(s.app, s.ManifestWork):
@@ -50,9 +51,9 @@ func prepareHandOver(v *view, s *subject) outcome {
 	return v.askAgain(s.ManifestWork, wait)
 }
 
-// handsOver reports whether the hub's own Argo CD now manages the Application of a work: the label and skip-reconcile
-// are gone, and the destination is the cluster. With the annotation release, the Application stays on the cluster
-// nevertheless.
+// handsOver reports whether the hub's own Argo CD now manages the Application of a work: skip-reconcile and the label
+// are gone, and the destination is the cluster. An Application in deletion may still have the label. With the
+// annotation release, the Application stays on the cluster nevertheless.
 func (v *view) handsOver(w *workv1.ManifestWork) bool {
 	switch {
 	case v.App == nil, v.App.ReconcileSkipped(), v.App.ToBeReleased(), v.App.Pulled() && v.App.DeletionTimestamp.IsZero():
@@ -76,14 +77,14 @@ func (v *view) pushesTo(cluster string) bool {
 	return slices.Contains(v.Addresses[cluster], server)
 }
 
-// undecided reports whether an Application has lost only skip-reconcile, so that the Argo CDs of the hub and of the
-// cluster both deploy. Only the author knows which Argo CD should deploy. Until then the cluster keeps the
-// Application.
+// undecided reports whether the Argo CDs of the hub and of the cluster both deploy the Application of a work. Call
+// undecided only for an Application with the label and without skip-reconcile. Only the author knows which Argo CD
+// should deploy. Until the author decides, the cluster keeps the Application.
 func (v *view) undecided(w *workv1.ManifestWork) bool {
 	return v.pushesTo(w.Namespace) && !work.Released(w)
 }
 
-// waitsForRelease is the notice during a release or a hand-over.
+// waitsForRelease returns the text of the notice during a release or a hand-over.
 func (v *view) waitsForRelease(ws works) verdict {
 	clusters := strings.Join(clustersOf(ws), ", ")
 	if len(only(ws, v.handsOver)) == 0 {

@@ -22,7 +22,8 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 	return cmp.Or(app.Annotations[apis.AnnotationMoveOrder], o.Order) == apis.MoveOldFirst
 }
 
-// left returns how long the old cluster keeps an Application after the apply on the new cluster.
+// left returns how much longer the old cluster keeps an Application after the apply on the new cluster; zero for a
+// healthy Application. The timeout counts from the creation of the new work.
 func (o MoveOptions) left(app *argocd.Application, current *workv1.ManifestWork, now time.Time) time.Duration {
 	seen := feedback.Parse(&current.Status, work.Identifier(app))
 	if seen.Status.Health.Status == "Healthy" && found(current) == metav1.ConditionTrue { // a missing Application keeps its last health

@@ -19,7 +19,8 @@ import (
 // the operation any more. So the work stays until the end of the operation, and can carry the termination.
 //
 // An unreachable cluster is not awaited. Its last report may be out of date, and the leaving work should be gone
-// before the cluster returns or is imported again. A cluster that the hub has released is not awaited either.
+// before the cluster returns or is imported again. A ManagedCluster that is missing, in deletion, or no longer
+// accepted is not awaited either.
 func (v *view) underway(s *subject) *relay.Cluster {
 	w := s.ManifestWork
 	if len(cascade(s.app)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation belongs to an Application of another owner
@@ -33,9 +34,9 @@ func (v *view) underway(s *subject) *relay.Cluster {
 	return &there
 }
 
-// unfinished reports whether an operation waits or runs on the cluster of a work. An operation of the hub may be
-// reported as running, but be absent from a complete report: a user has removed the operation, and the operation does
-// not run. An operation applied by the agent counts until the cluster has reported the result.
+// unfinished reports whether an operation waits or runs on the cluster of a work. The status may show an operation
+// from the hub as running, while a complete report has no pending operation. A user has then removed the operation,
+// and the operation does not run. An operation applied by the agent counts until the cluster has reported the result.
 func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool {
 	last := work.Sent(w).Last
 	came := last.State == relay.Delivered || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionTrue
@@ -156,8 +157,8 @@ func (p *Plan) withdrawOperation(w *workv1.ManifestWork) {
 	})
 }
 
-// withdrawFromDeleted withdraws operations sent by works with a requested deletion, by any author. An Application in
-// deletion gets no further work to send the operation again.
+// withdrawFromDeleted withdraws operations sent by works with a requested deletion, regardless of who requested the
+// deletion. An Application in deletion gets no further work to send the operation again.
 func (d *decision) withdrawFromDeleted() {
 	if d.App != nil && d.App.DeletionTimestamp.IsZero() {
 		d.withdrawSent(only(d.all(), d.deletionRequested))

@@ -40,8 +40,8 @@ type Plan struct {
 	// Wait is the time of the next decision without a change.
 	Wait Wait
 
-	// Refreshed is how a user's refresh ended that the plan removes from the hub: RefreshAnswered or RefreshDropped;
-	// empty for none.
+	// Refreshed is the result of a user's refresh, if the plan removes the refresh from the hub: RefreshAnswered or
+	// RefreshDropped. Empty for no removed refresh.
 	Refreshed string
 
 	// Trace are the answers of the gates, in order.
@@ -65,12 +65,12 @@ type Wait struct {
 	Backoff bool
 }
 
-// and returns the shorter of two waits.
+// and returns the shorter of two waits, with backoff if either wait has backoff.
 func (w Wait) and(o Wait) Wait {
 	return Wait{After: soonest(w.After, o.After), Backoff: w.Backoff || o.Backoff}
 }
 
-// soonest returns the shorter of two waits. Zero means forever.
+// soonest returns the shorter of two durations. Zero means forever.
 func soonest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -126,9 +126,9 @@ type Event struct {
 }
 
 // Destroys returns the dangerous writes of the plan; empty for none. A dangerous write may remove objects from a
-// cluster or drop the last hold of the hub on an Application. Or an Application may come to run on two clusters:
-// another process may have led before, and may have moved the Application. The caller must make such a plan again
-// from facts read past the cache, and apply the plan only with an equal result.
+// cluster or drop the last hold of the hub on an Application. A dangerous creation may make an Application run on two
+// clusters: an earlier leader may have moved the Application already. The caller must make such a plan again from
+// facts read past the cache, and apply the plan only with an equal result.
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, s := range p.Steps {

@@ -24,7 +24,7 @@ type relaying struct {
 	// to is the Application, at the target that is allowed now.
 	to *argocd.Application
 
-	// withheld is true if the requested operation is not permitted.
+	// withheld is true if the requested operation stays on the hub: see withhold.
 	withheld bool
 
 	// seen is the cluster's report.
@@ -33,7 +33,8 @@ type relaying struct {
 	// requests are the requests to be stored in the work.
 	requests work.Requests
 
-	// carry is the request to replace the Application in the work; nil for the Application.
+	// carry is the request that takes the place of the Application in the work; nil if the work carries the
+	// Application.
 	carry *work.Request
 
 	// unanswered is true if the content of the work must stay, because the agent has not answered yet.
@@ -229,10 +230,11 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 // none is the JSON value for no operation.
 var none = json.RawMessage("null")
 
-// replaceOperation replaces the operation of the Application as read.
+// replaceOperation plans a new operation for the hub's Application. The patch is bound to the version as read.
 func (r *relaying) replaceOperation(by json.RawMessage) { r.operation, r.told = by, true }
 
-// dropOperation removes an operation without a request from the hub, and sends an event.
+// dropOperation removes an operation without a sync from the hub, and sends an event. Such an operation requests
+// nothing.
 //
 // The operation may be the rest of a repeated sync of a RollingSync. The ApplicationSet controller (Argo CD 2.14 to
 // 3.5) waits for the sync. A change of an operation does not make the controller process the set again, but a change
@@ -283,9 +285,9 @@ func (r *relaying) forget(there relay.Cluster) {
 }
 
 // showsOperation reports whether the hub's Application shows the operation taken by its cluster. Until then the
-// request stays on the hub: without a request and an operation, a RollingSync would ask again. Both times are from
-// the cluster. If the cluster's Application has no operation at all, it has replaced the Application with the
-// request, and will never show the operation.
+// request stays on the hub: without a request and an operation, a RollingSync would ask again. Both times are from the
+// cluster. A cluster's Application without any operation is a new Application. It has replaced the Application that
+// took the operation, and will never show the operation.
 func showsOperation(app *argocd.Application, seen *feedback.Observation) bool {
 	here, there := app.Status.OperationState, seen.Status.OperationState
 	if there == nil {

@@ -140,7 +140,8 @@ const releasedWords = "released: "
 // TellsReleased reports whether a ReleaseWarning is about a finished release.
 func TellsReleased(message string) bool { return strings.HasPrefix(message, releasedWords) }
 
-// endsRelease reports whether the Application shows no further changes of a cluster.
+// endsRelease reports whether the condition is about a finished release. The hub's Application then shows no further
+// changes of a cluster.
 func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason == "" }
 
 // disown handles an Application that has lost the pull label or has a false pull label. The works of the Application

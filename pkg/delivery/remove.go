@@ -26,8 +26,8 @@ var removing = []*Gate{
 	keepOthers,
 }
 
-// revoking are the steps of a removal that neither the cluster nor the author can delay: no step waits for an
-// operation.
+// revoking are the steps of a removal by a revocation. The author cannot delay the removal, and no step waits for an
+// operation. A failed apply on the cluster does not delay the removal either.
 var revoking = []*Gate{
 	enableToRevoke,
 	{Name: "finalizers", step: finalizers(true)},
@@ -79,17 +79,17 @@ func firstOf(first, b *block) *block {
 	return first
 }
 
-// deletableUnseen reports whether a work can be deleted without a word to its agent: the agent has seen neither the
-// work nor an earlier work of the same name.
+// deletableUnseen reports whether a work can be deleted without a preparation by its agent: the agent has seen neither
+// the work nor an earlier work of the same name. With force, earlier works do not count.
 func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 	return !work.Seen(w) && (force || !work.MadeAnew(w))
 }
 
 // finalizers waits until the cluster's Application has the finalizers of the hub's Application. The work first
-// delivers the finalizers. The step is done after the agent has applied the work, or, with force, has tried to.
-// Without an Application on the hub, the workload stays, because a user has removed the finalizers from the hub's
-// Application on purpose. A waiting work then stores that its Application is gone, so that a restart does not count
-// the work as a loss. The changes of the work wake the controller for the next decision.
+// delivers the finalizers. The step is done after the agent has applied the work. With force, a failed apply is
+// enough. Without an Application on the hub, the workload stays, because a user has removed the finalizers from the
+// hub's Application on purpose. A waiting work then stores that its Application is gone, so that a restart does not
+// count the work as a loss. The changes of the work wake the controller for the next decision.
 func finalizers(force bool) func(*view, *subject) outcome {
 	return func(v *view, s *subject) outcome {
 		w := s.ManifestWork

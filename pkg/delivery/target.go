@@ -78,8 +78,8 @@ func (d *decision) giveWay() {
 }
 
 // checkTargetFree blocks an Application whose target still has the copy of another Application, now moved or gone on
-// the hub. The work agent owns both, and would overwrite the copy. The cluster's Argo CD would then prune the
-// workload of the other Application.
+// the hub. The same work agent applies both works, and would overwrite the copy. The cluster's Argo CD would then
+// prune the workload of the other Application.
 func checkTargetFree(v *view) verdict {
 	switch {
 	case v.sent() != nil:

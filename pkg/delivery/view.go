@@ -53,7 +53,7 @@ func (v *view) all() works {
 	return append(slices.Clone(v.Others), v.Own)
 }
 
-// elsewhere returns the other works on other clusters than the target cluster.
+// elsewhere returns the works of Others on clusters other than the target cluster.
 func (v *view) elsewhere() works {
 	return only(v.Others, func(w *workv1.ManifestWork) bool { return w.Namespace != v.App.Cluster() })
 }
@@ -111,7 +111,8 @@ func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedN
 	return target
 }
 
-// isHere reports whether a work has its Application at the target of app. The status is then the same for both.
+// isHere reports whether a work has its Application at the target of app. The work then reports on the same
+// Application of the cluster as the own work of app.
 func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return w.Namespace == app.Cluster() && targetIn(w, app).Namespace == app.ClusterNamespace()
 }
