@@ -13,9 +13,9 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// Field managers by which the work agent applies requests. OCM requires the prefix "work-agent". Argo CD takes over
-// the fields of these managers when Argo CD answers. The field manager of the Application itself never owns the
-// fields.
+// Field managers by which the work agent applies requests. OCM requires the prefix "work-agent". When Argo CD handles
+// a request, Argo CD takes over the fields of the request. The field manager of the Application itself never owns
+// these fields.
 const (
 	operationManager   = workv1.DefaultFieldManager + "-operation"
 	terminationManager = workv1.DefaultFieldManager + "-termination"

@@ -127,7 +127,7 @@ func FoundReleased(w *workv1.ManifestWork) bool {
 
 // Refused returns the conflicts of a server-side apply without force: the fields by which the API server refuses a
 // work with the mode Apply. The result is empty without conflicts, and while the agent has not reported. All other
-// reasons for a failed apply also give an empty result, because they come and go together with the delivered
+// reasons for a failed apply also give an empty result, because they also occur after the work has delivered the
 // Application.
 func Refused(w *workv1.ManifestWork) string {
 	if UpdateModeOf(w) != Apply || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
@@ -177,9 +177,9 @@ func Outdated(w *workv1.ManifestWork) bool {
 	return c != nil && overtaken(c.Message)
 }
 
-// Retried reports whether the agent refused a request for the same reason as in Outdated, for the current or an
-// earlier state of the work. Towline then asks again with the current version, and no user has to act. In a work
-// without a request, the same message is a problem, because the content of the work does not depend on a version.
+// Retried reports whether the agent could not apply a request for the same reason as in Outdated, in the current or in
+// an earlier generation of the work. Towline then asks again with the current version, and no user has to act. In a
+// work without a request, the same message is a problem, because the content of the work does not depend on a version.
 func Retried(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if !CarriesRequest(w) && Outcome(w) == metav1.ConditionFalse {
 		return false

@@ -10,8 +10,9 @@ import (
 )
 
 // Delivered reports whether the work with an Application's Key has delivered the Application to its cluster. The work
-// must belong to the Application, and must not be disabled, released or in deletion. During a change, the answer is
-// about the state that the agent applied before the change.
+// must belong to the Application, and must not be disabled, released or in deletion. During a change of a work with
+// the mode ForceApply, the answer is about the state before the change. With the mode Apply, the answer is false until
+// the agent has applied the change. With other modes, the answer is always false.
 //
 // A cluster can write the whole work. A cluster can therefore fake the delivery of Applications for this cluster, and
 // of no others.

@@ -48,10 +48,10 @@ func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.Annotatio
 // a work without changes from Removable.
 //
 // The deletion needs a proof: the cluster's Application has exactly the requested finalizers, is absent, or does not
-// belong to the work. An error of the agent is no proof. The agent may have applied the manifest before the error,
-// and an unreadable Application may exist. If the workload is to go, a first work without any delivery is not
-// awaited. An unreadable Application is not awaited forever: its workload is removed if the Application had a
-// finalizer before.
+// belong to the work. An error of the agent is no proof. The agent may have applied the manifest before the error, and
+// an unreadable Application may exist. If the workload is to go, two works are not awaited: a first work without any
+// delivery, and a work with the mode CreateOnly. An unreadable Application is not awaited forever: its workload is
+// removed if the Application had a finalizer before.
 func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	switch outcome := Outcome(w); {
 	case CarriesRequest(w):

@@ -31,8 +31,8 @@ func RunsByItself(w *workv1.ManifestWork) bool {
 // rest of the work stays the same. The Application loses `syncPolicy.automated`, which also ends self-healing, but
 // Argo CD still compares the Application. The `source` written so far by the hydrator replaces a `sourceHydrator`.
 //
-// Freeze returns the work itself if Towline may not change the cluster's Application, or if the Application is
-// unreadable.
+// Freeze returns the work itself if the work carries a request, if the cluster's Argo CD runs nothing by itself, if
+// Towline may not change the cluster's Application, or if the Application is unreadable.
 func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	mode := UpdateModeOf(w)
 	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || Refused(w) != "" {
@@ -56,9 +56,9 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// FreezePutBack is Freeze for a work with a request that the agent has answered. The Application replaces the
-// request, and last stores how the request ended. FreezePutBack changes nothing if the hub's Application differs from
-// the delivered Application.
+// FreezePutBack is Freeze for a work with a request that the agent has answered. The Application replaces the request.
+// last is the result of the request, and is stored in the work. FreezePutBack changes nothing if the hub's Application
+// differs from the delivered Application.
 func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
 	if !StillBrings(w, app) {
 		return w, false

@@ -19,8 +19,8 @@ const (
 	// uidLength is the number of characters from the Application's UID in the name, as in older controllers.
 	uidLength = 5
 
-	// hashLength is the number of characters from the hash in a shortened name: 80 bits. A million long names collide
-	// by chance on one hub in 10^12.
+	// hashLength is the number of characters from the hash in a shortened name: 80 bits. On a hub with a million long
+	// names, the probability of a collision is about 10^-12.
 	hashLength = 20
 )
 

@@ -31,8 +31,9 @@ func IsExcludedFromBackup(w *workv1.ManifestWork) bool {
 	return ok && held.Labels[apis.LabelExcludedFromBackup] == "true"
 }
 
-// IsReadOnly reports whether the agent changes nothing by a work. Towline's works are read-only during the first
-// look, and the works of an older controller after its pull model was disabled.
+// IsReadOnly reports whether the agent changes nothing by a work. Towline's works are read-only while Towline asks
+// whether the Application exists on the cluster. The works of an older controller are read-only after an administrator
+// has disabled the pull model of this controller.
 func IsReadOnly(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && w.Spec.ManifestConfigs[0].UpdateStrategy != nil &&
 		w.Spec.ManifestConfigs[0].UpdateStrategy.Type == workv1.UpdateStrategyTypeReadOnly
@@ -170,8 +171,8 @@ func Baring(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 }
 
 // TakeOver prepares a rendered work to replace another work w. The side manifests of w stay in the work until w is
-// Bare, and are then removed. The agent applied the AppProjects of w without a configuration of how. TakeOver notes
-// their names in an annotation.
+// Bare, and are then removed. The agent applied the AppProjects of w without a ManifestConfig. TakeOver notes their
+// names in AnnotationBroughtProjects, because the hub's AppProjects may replace these AppProjects on the cluster.
 func TakeOver(desired, w *workv1.ManifestWork) {
 	others := beside(w)
 	if len(others) == 0 {

@@ -18,9 +18,9 @@ import (
 // finalizer, the workload stays. The side manifests of the work stay too. Removable returns the work itself if the
 // work is prepared already, carries a request, has the mode CreateOnly, or has no readable Application.
 //
-// A changed work asks for the remaining finalizers (see Left) and the owner of the Application. A work that the agent
-// cannot apply also asks. The Application in the work has only the given finalizers. An earlier version sent
-// finalizers that no controller on the cluster removes.
+// A changed work asks the agent for the remaining finalizers (see Left) and the owner of the Application. A work that
+// the agent cannot apply counts as prepared only if the work asks. The Application in the work has exactly the given
+// finalizers, because an earlier version of Towline sent finalizers that no controller on the cluster removes.
 //
 // A work that owns the Application gets the mode ForceApply, so edits by others do not keep the Application. A work
 // not yet seen by the agent becomes ReadOnly: the agent must not create an Application in order to remove it. A user
