@@ -100,7 +100,8 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 	return loop.Done, nil
 }
 
-// write makes one step. out gets an answer of the API server if the answer is not an error.
+// write performs one step. A conflict, an existing work, a refusal to show and the created work go to out, and are no
+// error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
 	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	w := s.Target()

@@ -26,8 +26,8 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler delivers one Application to its cluster. The memory has only facts from the watches and reconciles of the
-// process.
+// Reconciler delivers one Application to its cluster. The memory of a Reconciler has only facts from the watches and
+// reconciles of its process, and is empty after a restart.
 type Reconciler struct {
 	client.Client
 
@@ -40,8 +40,8 @@ type Reconciler struct {
 	// Grants checks which Application may go to which cluster.
 	Grants *grants.Checker
 
-	// Executor is the default ServiceAccount on the clusters whose rights the works need, if the AppProject names none.
-	// The zero value means no account.
+	// Executor is the default ServiceAccount on the clusters, for AppProjects without an own account. The work agents
+	// apply the works with the rights of the account. The zero value means no account.
 	Executor types.NamespacedName
 
 	// Dependencies reports about the dependencies of the Applications; nil if Towline delivers no dependencies.
@@ -71,7 +71,7 @@ type Reconciler struct {
 	// for a random identity.
 	NewIdentity func() string
 
-	// Decided is called with each complete plan, applied or not; nil for no call.
+	// Decided is called with each plan without a Need, applied or not; nil for no call.
 	Decided func(types.NamespacedName, *delivery.Plan)
 
 	// others reads the metadata of Applications without the pull label from a cache.

@@ -5,9 +5,10 @@
 // Application, and why something waits.
 //
 // The package writes ManifestWorks. On hub Applications, the package removes Argo CD's finalizers during a deletion,
-// and handled requests of users. It sets one condition at a time: an error (PropagationError,
-// PropagationForbiddenError) or a wait (PausedWarning, ReleaseWarning, MoveWarning, DeletionWarning).
-// RefreshTimeoutWarning comes in addition. It never writes a spec or a label of an Application.
+// removes handled requests of users, gives requested operations an identity, and requests refreshes. The package sets
+// the conditions of the plan, at most one of each type: an error (PropagationError, PropagationForbiddenError), a wait
+// (PausedWarning, ReleaseWarning, MoveWarning, DeletionWarning), or repeated edits (EditedOnClusterWarning).
+// RefreshTimeoutWarning comes in addition. The package never writes a spec or a label of an Application.
 //
 // The package deletes nothing in doubt. A destructive plan is made twice, the second time with facts from the API
 // server instead of the cache. The plan is applied only if both plans are the same. Each deletion is bound to the UID

@@ -24,10 +24,10 @@ const (
 	lossWindow = 5 * time.Second
 )
 
-// lossDetector distinguishes the deletion of an Application from the loss. A hub restored from an older backup has lost
-// Applications without a deletion, and their workloads must stay on the clusters. The API server's watch reports a
-// deletion. After a start or a broken watch, Towline only knows that the Application is missing. The zero value
-// remembers no Application.
+// lossDetector tells the deletion of an Application apart from the loss of an Application. A hub restored from an
+// older backup has lost Applications without a deletion, and their workloads must stay on the clusters. The API
+// server's watch reports a deletion. After a start or a broken watch, Towline only knows that the Application is
+// missing. The zero value remembers no Application.
 type lossDetector struct {
 	window   time.Duration // 0 stands for lossWindow
 	mu       sync.Mutex
@@ -111,8 +111,9 @@ func (m *lossDetector) hold(app types.NamespacedName) bool {
 	return true
 }
 
-// judge reports whether a missing Application was lost, or how long to wait for further missing Applications before the
-// decision. A decision is final, even if the works wait a long time for the clusters. A decided Application does not
+// judge reports whether a missing Application was lost, or how long to wait for further missing Applications before
+// the decision. The Application was lost if the hub was restored, or if more than massLossThreshold Applications are
+// missing. A decision is final, even if the works wait a long time for the clusters. A decided Application does not
 // count when further Applications are missing later.
 func (m *lossDetector) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
 	m.mu.Lock()

@@ -24,8 +24,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observation has the observed facts about an Application, and the readers. The objects belong to the cache: do not
-// change them.
+// observation has the observed facts about an Application, and the readers of the hub. The objects belong to the
+// cache: do not change them.
 type observation struct {
 	delivery.Facts
 

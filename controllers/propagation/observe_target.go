@@ -62,7 +62,7 @@ func (seen *observation) refusalOf(
 	return seen.grants.Check(ctx, app, request, cluster)
 }
 
-// observeExecutor reads the ServiceAccount whose rights the work needs: the account of the AppProject, or the hub's
+// observeExecutor reads the ServiceAccount for the apply of the work: the account of the AppProject, or the hub's
 // default.
 func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, named string) error {
 	project, err := r.Grants.Project(ctx, named)
@@ -152,8 +152,9 @@ func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWor
 	return seen.grants.CheckSent(ctx, there, request, cluster, w.Annotations[apis.AnnotationGrantedBy])
 }
 
-// observeGrant reads the ManagedClusterSetBinding for the cluster. The work remembers the name of this binding if lost
-// rights delete works: an existing second binding says nothing about a missing first binding.
+// observeGrant reads the ManagedClusterSetBinding for the cluster. With Revocation.Delete, the work stores the name of
+// this binding. A later check looks for the stored binding, because a second existing binding says nothing about the
+// first binding.
 func (r *Reconciler) observeGrant(ctx context.Context, seen *observation) (err error) {
 	cluster := seen.clusters[seen.App.Cluster()]
 	if !r.Options.Revocation.Delete || cluster == nil {

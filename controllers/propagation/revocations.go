@@ -38,8 +38,8 @@ type revocations struct {
 }
 
 // judge notes the refusal of a work by a rule. It returns the phase of the revocation, and since when the rule refuses
-// the work. If more works than the limit are refused, or were deleted within the window, all remaining works are held
-// until no work is refused.
+// the work. If the number of refused works, plus the number of works deleted within the window, exceeds the limit, all
+// refused works are held until no work is refused.
 func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (revocationPhase, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

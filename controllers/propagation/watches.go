@@ -87,8 +87,8 @@ func (r *Reconciler) known(req reconcile.Request) bool {
 	return spokenOf(r.Client, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
-// setOf returns the ApplicationSet of a cached Application. The queue handles a backlog set by set. Each report changes
-// only for a short time, with few writes.
+// setOf returns the ApplicationSet of a cached Application. The queue handles a backlog set by set. The report about
+// an ApplicationSet then changes only for a short time, with few writes.
 func setOf(cached client.Reader) func(reconcile.Request) string {
 	return func(req reconcile.Request) string {
 		app := &argocd.Application{}
@@ -100,8 +100,9 @@ func setOf(cached client.Reader) func(reconcile.Request) string {
 	}
 }
 
-// applicationChanged selects updates of the fields read by propagation. The status is not among these fields. A changed
-// generation cannot exclude status updates, because Application has no status subresource.
+// applicationChanged selects updates of the fields read by propagation: see delivery.SameApplication. Only a few
+// fields of the status are among these fields. The generation cannot exclude updates of the status: Application has no
+// status subresource, so each update of the status also changes the generation.
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !delivery.SameApplication(e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application))
@@ -151,8 +152,9 @@ func clusterChanged() predicate.Predicate {
 }
 
 // applicationsOfWork returns the Applications whose own work this is, and the Application in the annotations. The
-// former may have to repair the work, and the latter may be gone. For a work with dependencies, applicationsOfWork
-// returns the Applications in release on the cluster, because their release waits for the dependencies.
+// reconcile of an owner may have to repair the work. The Application in the annotations may be gone, and its works
+// then have to end. For a work with dependencies, applicationsOfWork returns the Applications in release on the
+// cluster, because their release waits for the dependencies.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	if _, is := dependency.KindOf(obj.GetName()); is {
 		return releasing(ctx, r, obj.GetNamespace())
