@@ -17,8 +17,8 @@ const (
 	// maxRaw is the maximum size of a list in an agent's report, in bytes of JSON (v1.2.0: maxJSONRawLength).
 	maxRaw = 1024
 
-	// maxSynced is the maximum size of the agent's message about unreadable rules, in bytes. Each unreadable rule takes
-	// some 120 bytes, and an Application has two rules for each of its sources.
+	// maxSynced is the maximum size of the agent's message about unreadable rules, in bytes. Each unreadable rule
+	// takes some 120 bytes, and an Application has three rules for each of its sources.
 	maxSynced = 8 << 10
 
 	// maxPart is the maximum size of each part of a resource's identity, in bytes.
@@ -34,7 +34,8 @@ var conditionTypes = []string{
 // bound is the limit of a read value: its index among all values, and the maximum size of its text in bytes.
 type bound struct{ place, bytes int }
 
-// bounds are the limits of all values, by name. A rule for messages accepts a message here.
+// bounds are the limits of all values, by name. If a rule accepts a text of MaxMessage bytes, the value is a message,
+// with MaxMessage as its limit.
 var bounds = func() map[string]bound {
 	long, out := strings.Repeat("x", MaxMessage), map[string]bound{}
 	for _, r := range known {

@@ -47,12 +47,13 @@ var comparedRules = []workv1.ConditionRule{{
 		`result ? object.metadata.creationTimestamp : "` + notYet + `") + ` + editSeen,
 }}
 
-// calledForSync returns whether a comparison may be the cause of a sync. Both must be in the same second, and the sync
-// must have succeeded. Many syncs take less than a second, and notifications would report resources that are still
-// OutOfSync. After an automated sync, usually only the resources that the sync may not prune are OutOfSync. Other
-// resources are OutOfSync, for example, if a program on the cluster changes the applied resources. Then the next
-// comparison gives the answer, after some minutes. A sync by a user, perhaps of one resource, counts at once, because
-// `argocd app sync` would wait.
+// calledForSync is a CEL expression: the comparison may be the cause of the last sync, instead of its result. The
+// comparison and the start of the sync must be in the same second, and the sync must have succeeded. Many syncs take
+// less than a second. Without the expression, notifications would report resources that are still OutOfSync in the
+// comparison before the sync. After an automated sync, usually only the resources that the sync may not prune are
+// OutOfSync. Other resources are OutOfSync, for example, if a program on the cluster changes the applied resources. In
+// this case, the next comparison gives the answer, after some minutes. A sync by a user, perhaps of one resource,
+// counts at once, because `argocd app sync` would wait.
 //
 // Argo CD compares without a new reconciledAt when a resource changes on the cluster. Therefore the result may become
 // true long after the sync. The agent then withdraws its report of the comparison, but the hub still shows the

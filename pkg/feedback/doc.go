@@ -4,5 +4,6 @@
 // The managed cluster is not trusted. Each reported value must match the type, the length, the characters and the known
 // values of its field. An invalid value counts as not observed and affects no further value.
 //
-// The package is pure. pkg/work puts the rules into works. The status and aggregation controllers parse the reports.
+// The package has no client and no clock, and only Bound changes its argument. pkg/work puts the rules into works.
+// pkg/work, pkg/delivery, and the controllers status and resourcesync parse the reports.
 package feedback

@@ -15,7 +15,7 @@ const ConditionSynced = "StatusFeedbackSynced"
 // failedRule matches the beginning of each unreadable rule in the condition's message.
 var failedRule = regexp.MustCompile(`failed to |the length of returned |the type [^,]* of the value `)
 
-// harmless matches messages about a value with an unknown result, without an effect on other values:
+// harmless matches messages about a failed rule with an unknown value, and without an effect on other values:
 //   - the revision of a source added since the last comparison or sync: the list is shorter than the
 //     Application's;
 //   - an oversized list of several Degraded resources. An agent with the feature gate RawFeedbackJsonString reports a
@@ -24,8 +24,8 @@ var harmless = regexp.MustCompile(
 	`failed to find value for (` + comparedPrefix + `|` + syncedPrefix + `|` + typePrefix + `)[0-9]+ with error: array index out of bounds` +
 		`|the length of returned json raw string for name degraded(Kind|Name|Message) is larger `)
 
-// evaluated returns whether the agent could read all readable values. An unknown message of an agent counts as a
-// failure, so that a missing value does not count as absent.
+// evaluated returns whether the agent could evaluate all rules, apart from harmless failures. An unknown message of an
+// agent counts as a failure, so that a missing value does not count as absent.
 func evaluated(conditions []metav1.Condition) bool {
 	c := meta.FindStatusCondition(conditions, ConditionSynced)
 	if c == nil || c.Status == metav1.ConditionTrue {

@@ -43,17 +43,17 @@ type Observation struct {
 	ComparedSince string
 
 	// Edit is the mark of an edit of the Application on the cluster. Each edit after a repair has a new mark. Edit is
-	// empty while the cluster has all fields that the work sets.
+	// empty while the work agent owns all fields set by the work, and for an agent without an answer to ComparedRules.
 	Edit string
 
 	// Hydrating is true while the cluster's Argo CD hydrates the Application, including a retry after a failure.
 	Hydrating bool
 
-	// Complete is true if the agent could evaluate every rule. Then a value missing in Status is also missing on the
-	// cluster, except reconciledAt, which is not always requested. Without Complete, a missing value is unknown. The
-	// agent's condition alone is not sufficient, because the condition may be about the rules of an older controller.
-	// Every Application has a UID. Therefore a reported UID proves that the agent evaluated these rules on an existing
-	// Application.
+	// Complete is true if the agent could evaluate every rule, and every reported value is valid. Then a value missing
+	// in Status is also missing on the cluster, except reconciledAt, which is not always requested. Without Complete,
+	// a missing value is unknown. The agent's condition alone is not sufficient, because the condition may be about
+	// the rules of an older controller. Every Application has a UID. Therefore a reported UID proves that the agent
+	// evaluated these rules on an existing Application.
 	Complete bool
 
 	// Rejected are the names of the rules with an invalid value, sorted; for logs and metrics.

@@ -54,8 +54,9 @@ func fits(s string, limit int, bad func(rune) bool) bool {
 	return s != "" && len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, bad)
 }
 
-// Clean makes a text from a cluster safe to show. Control characters and invisible characters become spaces. A text
-// over limit bytes is cut at a character and ends in "…".
+// Clean makes a text from a cluster safe to show. Control characters and invisible characters become spaces, except
+// line breaks and tabs. Spaces at both ends are removed. A text over limit bytes is cut at a character and ends in
+// "…".
 func Clean(s string, limit int) string {
 	cut := len(s) > limit
 	if cut {
