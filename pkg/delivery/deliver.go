@@ -182,8 +182,8 @@ func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (
 	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
-// create plans the creation of the work. If a cluster has reported on the Application and no other work exists, the
-// new work gets AnnotationMadeAnew: an earlier work of the same name may have delivered the Application. The
+// create plans the creation of the work. If a cluster has reported on the Application and no other work exists, an
+// earlier work of the same name may have delivered the Application. The new work then gets AnnotationMadeAnew. The
 // annotation outlasts the Application and its status.
 func (d *decision) create(desired *workv1.ManifestWork) {
 	switch {

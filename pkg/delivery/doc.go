@@ -1,5 +1,6 @@
-// Package delivery decides about an Application: the writes and deletions of ManifestWorks, the removal of Argo CD's
-// finalizers from the hub's Application, the conditions of the Application, and the time of the next check.
+// Package delivery decides about an Application of the hub. A decision contains the writes and deletions of
+// ManifestWorks, the removal of Argo CD's finalizers, the conditions of the Application, and the time of the next
+// check.
 //
 // Decide is a pure function from Facts to a Plan. The caller observes the facts and applies the plan. Decide has no
 // client, no clock and no log. The controller, `kubectl towline why` and the simulation call the same function. Some

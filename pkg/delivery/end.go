@@ -45,8 +45,8 @@ func (d *decision) end() {
 // finalize removes the Application from its clusters. Argo CD's finalizers leave the hub's Application when the work
 // is gone. The work agent permits the end of the work only after the cluster has removed the Application, and with the
 // same finalizers the workload. Works of earlier Applications of the same name, at other targets, end like orphans.
-// finalize does not wait for their end, but shows an obstacle with its own condition, such as a pause of their
-// cluster, and waits for the end of the obstacle.
+// finalize does not wait for the end of these works. But finalize shows an obstacle with its own condition, such as a
+// pause of the cluster, and waits for the end of the obstacle.
 func (d *decision) finalize() {
 	if d.Own == nil && Named(d.App) && d.require(NeedOwn) {
 		return

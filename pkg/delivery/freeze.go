@@ -75,8 +75,8 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace), false
 }
 
-// frozenForm returns the frozen form of a work, and whether the form differs. frozenForm waits for a request on its
-// way: the answer tells whether the operation has arrived, and an operation runs only once.
+// frozenForm returns the frozen form of a work, and whether the form differs. frozenForm waits for the answer to a
+// request on its way. The answer tells whether the operation has arrived, and an operation must run only once.
 func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !work.CarriesRequest(w) {
 		return work.Freeze(w)

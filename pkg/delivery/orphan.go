@@ -23,9 +23,9 @@ var orphaned = []*Gate{
 var keeping = []*Gate{clusterPaused}
 
 // orphan handles the works of an Application missing from the API server. The workload stays on the clusters in every
-// case. While works remain, Argo CD's finalizers leave the hub in three cases: a user removes the finalizers, the hub
-// loses the Application, or Towline stops waiting for a cluster (giveUp, goesOn). Without an Application, no condition
-// can be shown.
+// case. While works remain, the Application leaves the hub in three cases. A user removes Argo CD's finalizers, the
+// hub loses the Application, or Towline stops waiting for a cluster (giveUp, goesOn). Without an Application, no
+// condition can be shown.
 func (d *decision) orphan() {
 	for _, w := range d.Others {
 		b := d.orphanWork(d.subject(w))

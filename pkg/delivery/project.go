@@ -108,9 +108,9 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	}
 }
 
-// progress returns a work's report about requests: the running or last operation, the agent's condition about
-// comparisons, and, while a user waits, the fields that change with every comparison. The completeness of the report
-// counts for two cases: an operation missing from a complete report was removed on the cluster, and a refresh is
+// progress returns a work's report about requests: the running or last operation, and the agent's condition about
+// comparisons. While a user waits, the fields that change with every comparison are added. The completeness of the
+// report counts in two cases. An operation missing from a complete report was removed on the cluster. A refresh is
 // answered only by a complete report.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}

@@ -401,9 +401,9 @@ func (r *relaying) changedAt(before string, respecified, uncompared bool, report
 	return before
 }
 
-// refreshed reports whether the cluster's Argo CD has answered a refresh: the agent has read the Application with the
-// identity of the refresh, and without the refresh annotation. The agent applies both in one write. Argo CD (2 and 3)
-// removes the refresh annotation in the write of the comparison.
+// refreshed reports whether the cluster's Argo CD has answered a refresh. As proof, the agent has read the Application
+// with the identity of the refresh, and without the refresh annotation. The agent applies both in one write. Argo CD
+// (2 and 3) removes the refresh annotation in the write of the comparison.
 func refreshed(sent relay.Refresh, seen *feedback.Observation) bool {
 	return seen.Complete && seen.RefreshRequest == sent.ID && !seen.RefreshPending
 }

@@ -34,8 +34,8 @@ var revoking = []*Gate{
 	keepOthers,
 }
 
-// dropping are the steps before the deletion of a work without a wait for its cluster's apply: another work has the
-// Application on the cluster, or the cluster is not awaited.
+// dropping are the steps before the deletion of a work without a wait for its cluster's apply. Either another work has
+// the Application on the cluster, or the cluster is not awaited.
 var dropping = []*Gate{clusterPaused, keepOthers}
 
 // remove removes an Application from the cluster of a work. remove returns why the work is not deleted yet. The

@@ -38,8 +38,8 @@ var revocationNotice = &Gate{Name: "revocation", Type: forbidden, Quiet: true}
 //
 // revoke comes before all releases: a release or a removed label does not keep a work without a right. Other requests
 // of the author continue until the removal begins: a deletion, and a change that makes the Application permitted
-// again. kept are the blocks to show only together with other conditions of the plan, and pending are the blocks to
-// show in any case. stops is true if the decision must do nothing else.
+// again. kept are the blocks to show only together with other conditions of the plan. pending are the blocks to show
+// in any case. stops is true if the decision must do nothing else.
 func (d *decision) revoke() (kept, pending []*block, stops bool) {
 	if !d.Revocation.Delete || d.App == nil {
 		return nil, nil, false

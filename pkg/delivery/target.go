@@ -12,9 +12,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// checkClaimants blocks an Application whose target belongs to another Application. Before the creation of a work,
-// the cache is not enough to prove that the claimants have no works: two works created at the same time would both be
-// sent.
+// checkClaimants blocks an Application whose target belongs to another Application. Before the creation of a work, the
+// cache is not enough to prove that the claimants have no works. With the cache alone, two works created at the same
+// time would both be sent.
 func checkClaimants(v *view) verdict {
 	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
 		return require(NeedClaimants)

@@ -14,9 +14,9 @@ import (
 // volatile reports whether a user waits for the fields that Argo CD writes with every comparison, although no request
 // is on its way. The reason is a recent operation, or a comparison not yet shown on the hub.
 //
-// A work with the feedback rule keeps the rule until the hub shows the answer, and while the cluster is about to
-// start its own sync: a new question would be a further write of the work. A work that the agent could not apply, or
-// has not answered, stays unchanged, because the agent would refuse each change again.
+// A work with the feedback rule keeps the rule until the hub shows the answer, and while the cluster is about to start
+// its own sync. To add the rule again later would be a further write of the work. A work that the agent could not
+// apply, or has not answered, stays unchanged, because the agent would refuse each change again.
 //
 // A work needs no rule if its agent reports the comparison by a condition, which costs no write; see
 // feedback.ComparedRules. But after a move, only the time of the comparison replaces the former cluster's time on the
@@ -52,9 +52,9 @@ func unsettled(app *argocd.Application) bool {
 	return app.Status.ReconciledAt == "" || uncompared(app.Status.OperationState, app.Status.ReconciledAt)
 }
 
-// uncompared reports whether an operation runs, or has ended after the last known comparison. Many clients wait for
-// the next comparison: Argo CD's CLI (app sync, app wait), its notifications controller, and the ApplicationSet
-// controller in a RollingSync (3.3 and later) read reconciledAt on the hub. No client waits after a dry run.
+// uncompared reports whether an operation runs, or has ended after the last known comparison. Many clients read
+// reconciledAt on the hub, and wait for the next comparison: Argo CD's CLI (app sync, app wait), the notifications
+// controller, and the ApplicationSet controller in a RollingSync (3.3 and later). No client waits after a dry run.
 func uncompared(o *argocd.OperationState, reconciledAt string) bool {
 	if o == nil || o.Operation.Sync.DryRun {
 		return false
