@@ -31,8 +31,8 @@ func RunsByItself(w *workv1.ManifestWork) bool {
 // rest of the work stays the same. The Application loses `syncPolicy.automated`, which also ends self-healing, but
 // Argo CD still compares the Application. The `source` written so far by the hydrator replaces a `sourceHydrator`.
 //
-// Freeze returns the work itself if the work carries a request, if the cluster's Argo CD runs nothing by itself, if
-// Towline may not change the cluster's Application, or if the Application is unreadable.
+// Freeze returns the work itself in four cases: the work carries a request, the cluster's Argo CD runs nothing by
+// itself, Towline may not change the cluster's Application, or the Application is unreadable.
 func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	mode := UpdateModeOf(w)
 	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || Refused(w) != "" {

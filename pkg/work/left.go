@@ -21,8 +21,8 @@ func TellsLeft(w *workv1.ManifestWork) bool {
 // For a work without the feedback rule or without a readable Application, no further answer can come: Left returns no
 // finalizers, and known is true.
 //
-// The caller waits for an agent that reads nothing. The rest of the Application's status is also empty for such an
-// agent, and no other source exists.
+// The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the
+// Application's status is empty as well.
 func Left(w *workv1.ManifestWork) (left []string, known bool) {
 	if !TellsLeft(w) {
 		return nil, true

@@ -15,8 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// hubOnly are annotations and labels for the hub only. On the cluster, the keys have another meaning or do harm:
-// skip-reconcile would stop the cluster's Argo CD, and the pull label would start a loop on a hub that manages
+// hubOnly are annotations and labels for the hub only. On the cluster, the keys have another meaning or do harm. For
+// example, skip-reconcile would stop the cluster's Argo CD. The pull label would start a loop on a hub that manages
 // itself.
 var hubOnly = []string{
 	apis.LabelPull,

@@ -6,10 +6,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Strategy returns how the agent applies the Application of a work: at each check (v1.2.0: every four to six
-// minutes), and at once after a change of a label of the work. Each apply reverts edits of the work's fields on the
-// cluster, and restores a removed finalizer. An apply without a difference is no write. Fields not in the work belong
-// to the cluster: the operation, a refresh, and parts of the spec that the hub leaves out.
+// Strategy returns the update strategy for the Application of a work. The agent applies the work at each check
+// (v1.2.0: every four to six minutes), and at once after a change of a label of the work. Each apply reverts edits of
+// the work's fields on the cluster, and restores a removed finalizer. An apply without a difference is no write.
+// Fields not in the work belong to the cluster: the operation, a refresh, and parts of the spec that the hub leaves
+// out.
 func Strategy() *workv1.UpdateStrategy {
 	return &workv1.UpdateStrategy{
 		Type:            workv1.UpdateStrategyTypeServerSideApply,
