@@ -1,5 +1,5 @@
-// Package feedback has both ends of the feedback from a cluster through a ManifestWork: the rules for the work agent,
-// with the fields to read from the cluster's Application, and the parser of the report.
+// Package feedback has both ends of the feedback from a cluster through a ManifestWork. The rules tell the work agent
+// the fields to read from the cluster's Application. The parser reads the agent's report.
 //
 // The managed cluster is not trusted. Each reported value must match the type, the length, the characters and the known
 // values of its field. An invalid value counts as not observed and affects no further value.

@@ -14,8 +14,8 @@ import (
 // editedAt precedes the mark of an edit in the message of ConditionCompared.
 const editedAt = " edited "
 
-// Parts of editSeen: the work agent's entry m of the managed fields, the number of fields in the entry, and the number
-// of fields that the work sets.
+// Parts of editSeen. m is the work agent's entry in the managed fields. ownFields is the number of fields in the
+// entry, and allCounted the number of fields set by the work.
 const (
 	ownFields  = `size(` + ownText + `.split("{}")) - size(` + ownText + `.split("{.: {}"))`
 	ownText    = `"%s".format([m.fieldsV1])`

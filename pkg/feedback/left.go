@@ -25,10 +25,10 @@ const ownerName = "workOwner"
 // ownerPath is the path of the owner's name in an Application.
 const ownerPath = `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`
 
-// LeftRule asks for values of an Application before its removal: the mark of the change that set its last finalizers,
-// and the finalizers that delete the deployed resources. Other clients may have set such finalizers, and server-side
-// apply keeps them. All values come from one version of the Application. Therefore the mark tells since when the
-// finalizers are known.
+// LeftRule asks for values of an Application before its removal. The values are the mark of the last change of the
+// finalizers, and the finalizers that delete the deployed resources. Other clients may have set such finalizers, and
+// server-side apply keeps them. All values come from one version of the Application. Therefore the mark tells since
+// when the finalizers are known.
 //
 // LeftRule also asks for the owner. A work agent (v1.2.0) removes only the objects of its AppliedManifestWork.
 func LeftRule() workv1.FeedbackRule {
