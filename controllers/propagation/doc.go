@@ -1,8 +1,8 @@
 // Package propagation turns hub Applications into ManifestWorks: the arrow from the hub to the cluster.
 //
 // A reconcile handles one Application. The reconcile observes (observe*.go: all reads), lets package delivery decide
-// (no reads, no writes), and applies the plan (apply.go: all writes). delivery.Decide alone says what happens to an
-// Application, and why something waits.
+// (no reads, no writes), and applies the plan (apply.go: all writes). Only delivery.Decide decides about an
+// Application, and gives the reasons to wait.
 //
 // The package writes ManifestWorks. On hub Applications, the package removes Argo CD's finalizers during a deletion,
 // removes handled requests of users, gives requested operations an identity, and requests refreshes. The package sets

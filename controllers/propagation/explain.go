@@ -20,7 +20,8 @@ import (
 
 // Explainer explains the plan for an Application, and the reasons. Explain observes and decides like the controller,
 // with the rights of the client, and writes no object. The Explainer does not know the controller's memory of
-// deletions and revocations, does not find the works of an earlier Application of the same name, and makes no dry run.
+// deletions and revocations, and makes no dry run. It does not find the works of an earlier Application of the same
+// name.
 type Explainer struct {
 	// Client reads the hub without a cache.
 	Client client.Client

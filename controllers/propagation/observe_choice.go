@@ -23,9 +23,9 @@ import (
 )
 
 // observeChoice reads whether the ApplicationSet takes clusters from Placements, and whether a Placement still chooses
-// the cluster of the Application. delivery asks for this only for a deleted Application whose cluster is unavailable,
-// or was unavailable a moment ago. The specs of ApplicationSets are not in the cache. PlacementDecisions are in the
-// cache only if rights depend on them.
+// the cluster of the Application. delivery requests the choice only for an Application in deletion, on a cluster that
+// is unavailable or was unavailable a moment ago. The specs of ApplicationSets are not in the cache.
+// PlacementDecisions are in the cache only if rights depend on them.
 func (r *Reconciler) observeChoice(ctx context.Context, seen *observation) error {
 	seen.Choice = delivery.Choice{}
 	spec, err := seen.setSpec(ctx)

@@ -173,8 +173,8 @@ func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
 	return err
 }
 
-// observeReturn checks the works with a request: may Towline send the Application there again? An Application equal to
-// the copy in the work is always permitted, because the cluster gets nothing new.
+// observeReturn checks for each work with a request whether Towline may send the Application to the target of the work
+// again. An Application equal to the copy in the work is always permitted, because the cluster gets nothing new.
 func (seen *observation) observeReturn(ctx context.Context) error {
 	seen.Return = map[types.UID]*authorization.Refusal{}
 	for _, w := range seen.works() {

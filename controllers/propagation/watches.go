@@ -120,8 +120,9 @@ func targetChanged() predicate.Predicate {
 	}
 }
 
-// targetFreed selects the changes of a work that free a target: the end of the work, and a move to a new namespace once
-// the work agent has reported the departure from the old namespace. A work in deletion keeps the target.
+// targetFreed selects the changes of a work that free a target. One is the end of the work. The other is a move to a
+// new namespace, after the work agent has reported that the old namespace is free. A work in deletion keeps the
+// target.
 func targetFreed() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

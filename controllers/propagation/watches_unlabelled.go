@@ -62,9 +62,9 @@ func applicationMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// endChanged selects four changes of an Application without the pull label: the facts about its deletion, the pause of
-// a release, the end of a paused Application, and the takeover by the hub's own Argo CD. After a takeover, Towline's
-// conditions leave the Application.
+// endChanged selects four kinds of changes of an Application without the pull label. These are a change of the facts
+// about its deletion, a change of the pause, the end of a paused Application, and the takeover by the hub's own Argo
+// CD. After a takeover, Towline's conditions leave the Application.
 //
 // A create event passes for an Application that the hub's own Argo CD skips: after the loss of the label, and at each
 // start. The label may have been lost while no replica led, or just before this replica led. In the latter case, the
