@@ -15,6 +15,12 @@
 // required writes. They cannot change the plan. Each check or step contains its text for the user. Gates returns all
 // checks, steps and notices.
 //
+// Words of this package: the own work of an Application has the key from work.Key. A leaving work is in preparation
+// for its deletion. An orphan is a work whose Application is missing on the hub. An earlier Application had the same
+// namespace and name as the Application, and another UID. A claimant is another Application with the same target. A
+// request takes the place of the Application in a work: see package work. The agent is Open Cluster Management's work
+// agent on the cluster. An older controller is a pull controller of multicloud-integrations.
+//
 // A plan that destroys something must be made twice, the second time from facts read past the cache: see
 // Plan.Destroys. To read past the cache means to read from the API server itself.
 //
