@@ -14,9 +14,9 @@ import (
 )
 
 // Release returns a copy of the work whose deletion leaves everything on the cluster. The cluster's Application loses
-// its finalizers, so a later deletion removes no workload. The Application also loses the work's mark of ownership,
-// and the marks of the hub's controllers from an earlier version of Towline. Release returns an error for a work
-// without a readable Application.
+// its finalizers, so a later deletion removes no workload. The Application also loses the work's mark of ownership:
+// the owner reference to the AppliedManifestWork. The marks of the hub's controllers (argocd.IsMark), sent by an
+// earlier version of Towline, are removed too. Release returns an error for a work without a readable Application.
 //
 // In a work with a request, the hub's Application app replaces the request. A nil app means: the hub has no
 // Application any more. The cluster's Application then loses only the mark of ownership.

@@ -10,8 +10,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Unmark removes the marks of the hub's controllers, sent by an earlier version, from the manifests of a work. others
-// are the keys of further labels with the role of a mark on this hub. Unmark does not change an unreadable manifest.
+// Unmark removes the marks of the hub's controllers (argocd.IsMark) from the manifests of a work. An earlier version
+// of Towline sent the marks. others are the keys of further labels with the role of a mark on this hub. Unmark does
+// not change an unreadable manifest.
 func Unmark(w *workv1.ManifestWork, others ...string) {
 	for i := range w.Spec.Workload.Manifests {
 		if raw, err := unmarked(w.Spec.Workload.Manifests[i].Raw, others); err == nil {
