@@ -278,8 +278,11 @@ func (c *Client) list(ctx context.Context, of, last, border string, each func(*b
 		}
 		for _, item := range page.Items {
 			var known struct{ ID string }
-			if err := json.Unmarshal(item, &known); err != nil || known.ID <= last {
-				return fmt.Errorf("a list of Maestro: bundle %q comes after %q: %w", known.ID, last, err)
+			if err := json.Unmarshal(item, &known); err != nil {
+				return fmt.Errorf("a list of Maestro: a bundle after %q: %w", last, err)
+			}
+			if known.ID <= last {
+				return fmt.Errorf("a list of Maestro: bundle %q comes after %q", known.ID, last)
 			}
 			last = known.ID
 			each(bundle.Read(item))
