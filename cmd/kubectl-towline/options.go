@@ -36,7 +36,7 @@ func newOptions(streams genericiooptions.IOStreams) *options {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.config.AddFlags(fs)
-	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", jsonpath=..., go-template=...")
+	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", jsonpath=TEMPLATE, go-template=TEMPLATE")
 	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, even on a terminal")
 	o.towline.addFlags(fs)
 }
@@ -46,7 +46,7 @@ func (o *options) validate() error {
 		return err
 	}
 	if !slices.Contains(formats, o.output) {
-		return fmt.Errorf("--output: %q is not one of %s, jsonpath=..., go-template=...", o.output, strings.Join(formats, ", "))
+		return fmt.Errorf("--output: %q is not one of %s, jsonpath=TEMPLATE, go-template=TEMPLATE", o.output, strings.Join(formats, ", "))
 	}
 	return nil
 }

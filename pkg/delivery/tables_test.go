@@ -9,7 +9,9 @@ import (
 // documented are the rows of docs/lifecycle.md, by the beginning of the first two cells, with the cases of the
 // tables. A dash marks a row decided outside of this package, with the deciding component.
 var documented = map[string][]string{
-	"delivered to A | the cluster annotation says B":   {"TestMove/sent, not applied", "TestMove/healthy", "TestMove/applied, not healthy in time"},
+	"delivered to A | the cluster annotation says B": {
+		"TestMove/sent, not applied", "TestMove/healthy", "TestMove/applied, not healthy in time",
+	},
 	"delivered to A, `move-order: old-first`":          {"TestMove/old first"},
 	"moving to B | the annotation says A again":        {"TestMove/healthy"},
 	"moving to B | B is unreachable":                   {"TestMove/sent, not applied"},
@@ -23,25 +25,35 @@ var documented = map[string][]string{
 	"delivered | skip-reconcile alone is gone": {"TestHandOver/skip-reconcile alone is gone"},
 	"delivered | skip-reconcile and the pull label are gone": {
 		"TestHandOver/the label and skip-reconcile are gone", "TestHandOver/and all is done there"},
-	"deployed by the hub's own Argo CD":                 {"TestHubOperation/begun on the hub", "TestHubOperation/begun, and given up"},
-	"made, and released before":                         {"TestRelease/unseen"},
-	"reported on by a cluster before":                   {"TestRelease/unseen, and reported on"},
-	"delivered | `…/ocm-managed-cluster-app-namespace`": {"TestMove/another namespace there", "TestMove/another namespace there, and they are off"},
-	"changing the namespace on the cluster | users":     {"TestMove/another namespace there, and others hold it"},
+	"deployed by the hub's own Argo CD": {"TestHubOperation/begun on the hub", "TestHubOperation/begun, and given up"},
+	"made, and released before":         {"TestRelease/unseen"},
+	"reported on by a cluster before":   {"TestRelease/unseen, and reported on"},
+	"delivered | `…/ocm-managed-cluster-app-namespace`": {
+		"TestMove/another namespace there", "TestMove/another namespace there, and they are off",
+	},
+	"changing the namespace on the cluster | users": {"TestMove/another namespace there, and others hold it"},
 	"changing the namespace on the cluster | the cluster does not": {"- the status controller shows what the agent says, and TestAdopt/others set its fields",
 		"TestAdopt/others set its fields"},
 	"changing the namespace on the cluster | the cluster's API server": {"TestMove/another namespace there, and it cannot be read"},
 	"leaving the target, in any way":                                   {"TestDeliver/another is there still"},
 	"being released | taken back":                                      {"TestRelease/taken back"},
 	"released | taken back":                                            {"TestDeliver/a new one"},
-	"released | taken back, when another":                              {"TestDeliver/an older one has the target", "TestDeliver/another is there still"},
-	"being released | the hub's Application is deleted":                {"TestEnd/released", "TestRelease/its label is false, it goes, and names no cluster"},
-	"released | the hub's Application is deleted":                      {"TestEnd/released, and nowhere", "TestRelease/its label is gone, and it goes"},
-	"being released | the cluster is unreachable":                      {"TestRelease/not applied"},
-	"being released | taken back, and deleted":                         {"TestEnd/while it is released"},
-	"delivered | the cluster annotation names no known cluster":        {"TestDeliver/no such cluster"},
-	"delivered | `paused: \"true\"`":                                   {"TestDeliver/paused"},
-	"delivered | somebody on the cluster edits":                        {"TestEdits/the first", "TestEdits/another, at once", "TestEdits/many, and another"},
+	"released | taken back, when another": {
+		"TestDeliver/an older one has the target", "TestDeliver/another is there still",
+	},
+	"being released | the hub's Application is deleted": {
+		"TestEnd/released", "TestRelease/its label is false, it goes, and names no cluster",
+	},
+	"released | the hub's Application is deleted": {
+		"TestEnd/released, and nowhere", "TestRelease/its label is gone, and it goes",
+	},
+	"being released | the cluster is unreachable":               {"TestRelease/not applied"},
+	"being released | taken back, and deleted":                  {"TestEnd/while it is released"},
+	"delivered | the cluster annotation names no known cluster": {"TestDeliver/no such cluster"},
+	"delivered | `paused: \"true\"`":                            {"TestDeliver/paused"},
+	"delivered | somebody on the cluster edits": {
+		"TestEdits/the first", "TestEdits/another, at once", "TestEdits/many, and another",
+	},
 	"delivered | an older controller with a disabled pull model": {"TestDisabled/changed on the hub", "TestDisabled/paused", "TestDisabled/deleted",
 		"TestDisabled/released"},
 	"delivered | a rule refuses the Application, or":        {"TestDeliver/not permitted", "TestFreeze/withdrawn", "TestFreeze/frozen"},
