@@ -32,8 +32,10 @@ var documented = map[string][]string{
 		"TestMove/another namespace there", "TestMove/another namespace there, and they are off",
 	},
 	"changing the namespace on the cluster | users": {"TestMove/another namespace there, and others hold it"},
-	"changing the namespace on the cluster | the cluster does not": {"- the status controller shows what the agent says, and TestAdopt/others set its fields",
-		"TestAdopt/others set its fields"},
+	"changing the namespace on the cluster | the cluster does not": {
+		"- the status controller shows what the agent says, and TestAdopt/others set its fields",
+		"TestAdopt/others set its fields",
+	},
 	"changing the namespace on the cluster | the cluster's API server": {"TestMove/another namespace there, and it cannot be read"},
 	"leaving the target, in any way":                                   {"TestDeliver/another is there still"},
 	"being released | taken back":                                      {"TestRelease/taken back"},
