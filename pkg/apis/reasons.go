@@ -25,25 +25,25 @@ const (
 	ReasonSkipReconcileMissing = "SkipReconcileMissing"
 	// ReasonNamespaceInvalid: the Application's namespace on its cluster is not a valid name.
 	ReasonNamespaceInvalid = "NamespaceInvalid"
-	// ReasonAnnotationInvalid: an annotation has a value that Towline does not know.
+	// ReasonAnnotationInvalid: an annotation has a value unknown to Towline.
 	ReasonAnnotationInvalid = "AnnotationInvalid"
 	// ReasonSpecInvalid: the spec or its destination is not a JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
 	// ReasonOperationInvalid: the requested operation is not readable, or empty.
 	ReasonOperationInvalid = "OperationInvalid"
 
-	// ReasonOperationWithdrawn: a ManifestWork that Towline deletes has sent the requested operation. Towline removes
+	// ReasonOperationWithdrawn: a ManifestWork in deletion has sent the requested operation. Towline removes
 	// the operation.
 	ReasonOperationWithdrawn = "OperationWithdrawn"
 	// ReasonPayloadTooLarge: the Application is too large for a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
-	// ReasonTargetConflict: another Application has the same namespace and name on the same cluster.
+	// ReasonTargetConflict: a second Application has the same namespace and name on the same cluster.
 	ReasonTargetConflict = "TargetConflict"
 	// ReasonWorkConflict: a foreign ManifestWork has the name of the Application's work.
 	ReasonWorkConflict = "WorkConflict"
 	// ReasonHubOperationRunning: the hub's own Argo CD has begun a sync of the Application, and has not ended it.
 	ReasonHubOperationRunning = "HubOperationRunning"
-	// ReasonDestinationConflict: the ManifestWork of an older controller sends the Application to another destination.
+	// ReasonDestinationConflict: the ManifestWork of an older controller sends the Application to a different destination.
 	ReasonDestinationConflict = "DestinationConflict"
 	// ReasonAdoptionRefused: the cluster already has an Application of the same namespace and name, and Towline may not
 	// take over this Application.
@@ -84,7 +84,7 @@ const (
 	ReasonReleasing = "Releasing"
 	// ReasonReleased: the cluster has released the Application.
 	ReasonReleased = "Released"
-	// ReasonMoving: the Application has another cluster or namespace now, and the earlier target still has the
+	// ReasonMoving: the Application has a new cluster or namespace now, and the earlier target still has the
 	// Application.
 	ReasonMoving = "Moving"
 	// ReasonDeleting: the deletion runs, and the cluster still has the Application.
@@ -106,7 +106,7 @@ const (
 	// on the ManifestWork.
 	ReasonOrphaned = "Orphaned"
 	// ReasonLeftByOutage: no ApplicationSet created the Application again after an outage had delayed its deletion. The
-	// workload stays without an owner. The event is on the ManifestWork, which Towline deletes.
+	// workload stays without an owner. The event is on the ManifestWork, and Towline deletes the ManifestWork.
 	ReasonLeftByOutage = "LeftByOutage"
 	// ReasonRemovalRefused: the Application is gone from the hub, and its removal from the cluster would destroy
 	// resources that should stay. Towline keeps the ManifestWork. The event is on the ManifestWork.

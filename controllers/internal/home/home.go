@@ -55,7 +55,7 @@ func (n Namespaces) Reader(live client.Reader) client.Reader {
 	return reader{live, n}
 }
 
-// Client returns a client that sets the chosen namespace of all read Applications.
+// Client returns a client with the chosen namespace in all read Applications.
 func (n Namespaces) Client(c client.Client) client.Client { return homed{c, n.Reader(c)} }
 
 type homed struct {
