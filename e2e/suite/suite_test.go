@@ -26,8 +26,10 @@ import (
 )
 
 const (
-	// soon is the timeout for conditions that take seconds, on a busy machine.
-	soon = 2 * time.Minute
+	// soon is the timeout for conditions that take seconds, on a busy machine. The timeout is longer than the time after
+	// which Argo CD compares an Application anew (120 to 180 seconds): Argo CD 3.5.7 can overwrite a deletion in its cache
+	// with the copy of a status write in the same second (writeBackToInformer), and sees the deletion at the next comparison.
+	soon = 4 * time.Minute
 
 	// tick is the polling interval of conditions.
 	tick = 100 * time.Millisecond
