@@ -22,7 +22,7 @@ import (
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
 	request, err := authorization.ReadSpec(seen.App)
 	if seen.Unreadable = err; err == nil {
-		if seen.Refused, err = seen.refusalOf(ctx, seen.App, request); err != nil {
+		if err = r.observeGrant(ctx, seen, request); err != nil {
 			return err
 		}
 	}
@@ -31,13 +31,30 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 			return err
 		}
 	}
-	if err := r.observeGrant(ctx, seen); err != nil {
-		return err
-	}
 	if err := r.observeExecutor(ctx, seen, cmp.Or(request.Project, argocd.DefaultProject)); err != nil {
 		return err
 	}
 	return r.observeClaimants(ctx, seen)
+}
+
+// observeGrant checks the request of the Application. With Revocation.Delete, the work stores the name of the granting
+// ManagedClusterSetBinding. A later check looks for the stored binding, because a second existing binding says nothing
+// about the first binding.
+func (r *Reconciler) observeGrant(ctx context.Context, seen *observation, request authorization.Request) error {
+	seen.Refused, seen.GrantedBy = nil, ""
+	cluster := seen.clusters[seen.App.Cluster()]
+	if cluster == nil {
+		return nil
+	}
+	before := ""
+	if seen.Own != nil {
+		before = seen.Own.Annotations[apis.AnnotationGrantedBy]
+	}
+	by, refusal, err := seen.grants.CheckFrom(ctx, seen.App, request, cluster, before)
+	if seen.Refused = refusal; r.Options.Revocation.Delete {
+		seen.GrantedBy = by
+	}
+	return err
 }
 
 // refusal returns the refusal of an Application's request. It returns nil if the request is permitted or unreadable, or
@@ -47,7 +64,7 @@ func (seen *observation) refusal(
 ) (*authorization.Refusal, error) {
 	request, err := asks(app)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is not sent, which a gate of its own says
+		return nil, nil //nolint:nilerr // an invalid spec is not sent, and a check of the decision names the fault
 	}
 	return seen.refusalOf(ctx, app, request)
 }
@@ -150,20 +167,4 @@ func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWor
 		}
 	}
 	return seen.grants.CheckSent(ctx, there, request, cluster, w.Annotations[apis.AnnotationGrantedBy])
-}
-
-// observeGrant reads the ManagedClusterSetBinding for the cluster. With Revocation.Delete, the work stores the name of
-// this binding. A later check looks for the stored binding, because a second existing binding says nothing about the
-// first binding.
-func (r *Reconciler) observeGrant(ctx context.Context, seen *observation) (err error) {
-	cluster := seen.clusters[seen.App.Cluster()]
-	if !r.Options.Revocation.Delete || cluster == nil {
-		return nil
-	}
-	before := ""
-	if seen.Own != nil {
-		before = seen.Own.Annotations[apis.AnnotationGrantedBy]
-	}
-	seen.GrantedBy, err = r.Grants.GrantedBy(ctx, seen.App.Namespace, cluster, before)
-	return err
 }

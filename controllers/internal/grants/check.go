@@ -72,12 +72,31 @@ func (c *Checker) Past(live client.Reader) *Checker {
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
-	for _, ask := range []check{c.namespace, c.cluster, c.project(request)} {
-		if refusal, err := ask(ctx, app, cluster); refusal != nil || err != nil {
-			return refusal, err
+	_, refusal, err := c.CheckFrom(ctx, app, request, cluster, "")
+	return refusal, err
+}
+
+// CheckFrom is Check, and returns the name of the ManagedClusterSetBinding that grants the cluster: the binding named
+// before if the binding still grants the cluster, otherwise the first by name. The name is empty without a granting
+// binding. The name and the refusal come from the same read of the bindings, so they never contradict each other.
+func (c *Checker) CheckFrom(
+	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster, before string,
+) (grantedBy string, refusal *authorization.Refusal, err error) {
+	if grantedBy, err = c.grantedBy(ctx, app.Namespace, cluster, before); err != nil {
+		return "", nil, err
+	}
+	granted := func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+		if grantedBy != "" {
+			return nil, nil
+		}
+		return c.unbound(ctx, app, cluster)
+	}
+	for _, ask := range []check{c.namespace, granted, c.project(request)} {
+		if refusal, err = ask(ctx, app, cluster); refusal != nil || err != nil {
+			return grantedBy, refusal, err
 		}
 	}
-	return nil, nil
+	return grantedBy, nil, nil
 }
 
 // CheckSent returns the refusal of an Application already sent to an existing cluster, or nil if the Application may
@@ -147,11 +166,16 @@ func (c *Checker) Project(ctx context.Context, name string) (*argocd.AppProject,
 
 // cluster returns the refusal if the Application's namespace has no grant for the cluster.
 func (c *Checker) cluster(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+	if by, err := c.grantedBy(ctx, app.Namespace, cluster, ""); by != "" || err != nil {
+		return nil, err
+	}
+	return c.unbound(ctx, app, cluster)
+}
+
+// unbound is cluster for a namespace without a granting ManagedClusterSetBinding.
+func (c *Checker) unbound(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
 	if c.Clusters == None {
 		return nil, nil
-	}
-	if by, err := c.GrantedBy(ctx, app.Namespace, cluster, ""); by != "" || err != nil {
-		return nil, err
 	}
 	if decided, err := c.decided(ctx, app.Namespace, cluster.Name); decided || err != nil {
 		return nil, err
@@ -190,9 +214,9 @@ func (c *Checker) lent(binding string) check {
 // bindings returns true if a ManagedClusterSetBinding counts as a grant.
 func (c *Checker) bindings() bool { return c.Clusters != None && c.Clusters != Placement }
 
-// GrantedBy returns the name of a ManagedClusterSetBinding in the namespace whose set holds the cluster, or an empty
+// grantedBy returns the name of a ManagedClusterSetBinding in the namespace whose set holds the cluster, or an empty
 // string. Of several bindings, the binding named before has priority, then the first by name.
-func (c *Checker) GrantedBy(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, before string) (string, error) {
+func (c *Checker) grantedBy(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, before string) (string, error) {
 	if !c.bindings() {
 		return "", nil
 	}
