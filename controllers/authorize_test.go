@@ -42,7 +42,7 @@ func expectForbidden(t *testing.T, app *argocd.Application, reason, says string)
 	g.Eventually(func() string {
 		message, _ := condition(t, app, apis.ConditionPropagationForbiddenError)
 		return message
-	}, soon, tick).Should(ContainSubstring(says))
+	}, soon, tick).Should(And(Not(BeEmpty()), ContainSubstring(says)))
 	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(reason))
 	_, other := condition(t, app, apis.ConditionPropagationError)
 	g.Expect(other).To(BeFalse(), "it shows a PropagationError as well")

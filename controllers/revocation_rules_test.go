@@ -154,8 +154,9 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 			s := at(t, cluster(t))
 			gone := tc.given(t, s)
 			w := s.deployed(t)
+			expectAllowed(t, s.app)
 			gone()
-			expectForbidden(t, s.app, tc.reason, "")
+			expectForbidden(t, s.app, tc.reason, tc.says)
 			edit(t, s.app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
 			outlasted(t)
 			if now := get(t, w.DeepCopy()); now == nil || !now.DeletionTimestamp.IsZero() {
