@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -22,14 +21,7 @@ func broughtBy(t *testing.T, app *argocd.Application) {
 	w := fixture.OlderWork(app, false)
 	status := w.Status
 	create(t, w)
-	before := w.DeepCopy()
-	for i := range status.Conditions {
-		status.Conditions[i].ObservedGeneration = w.Generation
-	}
-	w.Status = status
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
+	editStatus(t, w, func(w *workv1.ManifestWork) { fixture.Report(w, status) })
 }
 
 // TestProjectThatAnOlderControllerSent: the hub's AppProject replaces the AppProject of an older controller on the

@@ -37,12 +37,7 @@ func agentOf(t *testing.T, w *workv1.ManifestWork) *fixture.FeedbackBuilder {
 // agentSays writes the agent's report on the current generation of a work.
 func agentSays(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	editStatus(t, w.DeepCopy(), func(w *workv1.ManifestWork) {
-		w.Status = b.Obj()
-		for i := range w.Status.Conditions {
-			w.Status.Conditions[i].ObservedGeneration = w.Generation
-		}
-	})
+	editStatus(t, w.DeepCopy(), func(w *workv1.ManifestWork) { fixture.Report(w, b.Obj()) })
 }
 
 // ends are the operations after which the workload stays on its cluster, although the Application has Argo CD's

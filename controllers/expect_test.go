@@ -178,10 +178,7 @@ func reportOf(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) 
 	t.Helper()
 	played.reports.Store(client.ObjectKeyFromObject(w), b.Obj())
 	editStatus(t, w, func(w *workv1.ManifestWork) {
-		w.Status = fixture.Asked(w, b.Obj())
-		for i := range w.Status.Conditions {
-			w.Status.Conditions[i].ObservedGeneration = w.Generation
-		}
+		fixture.Report(w, fixture.Asked(w, b.Obj()))
 	})
 }
 

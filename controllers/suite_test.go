@@ -614,19 +614,18 @@ func create(t *testing.T, obj client.Object) {
 // edit changes an object as a user would, and retries after a conflict.
 func edit[T client.Object](t *testing.T, obj T, change func(T)) {
 	t.Helper()
-	NewWithT(t).Eventually(func() error {
-		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
-			return err
-		}
-		before := obj.DeepCopyObject().(T)
-		change(obj)
-		return k8s.Patch(t.Context(), obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-	}, soon, tick).Should(Succeed())
+	patchLatest(t, obj, change, func(patch client.Patch) error { return k8s.Patch(t.Context(), obj, patch) })
 }
 
 // editStatus changes the status of an object, as edit changes the rest of the object. A status names a generation, and the
 // API server refuses the status when the object has another version meanwhile: change then sees the new version.
 func editStatus[T client.Object](t *testing.T, obj T, change func(T)) {
+	t.Helper()
+	patchLatest(t, obj, change, func(patch client.Patch) error { return k8s.Status().Patch(t.Context(), obj, patch) })
+}
+
+// patchLatest reads obj, changes obj and sends the patch, and begins again after a conflict.
+func patchLatest[T client.Object](t *testing.T, obj T, change func(T), send func(client.Patch) error) {
 	t.Helper()
 	NewWithT(t).Eventually(func() error {
 		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -634,6 +633,6 @@ func editStatus[T client.Object](t *testing.T, obj T, change func(T)) {
 		}
 		before := obj.DeepCopyObject().(T)
 		change(obj)
-		return k8s.Status().Patch(t.Context(), obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+		return send(client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	}, soon, tick).Should(Succeed())
 }

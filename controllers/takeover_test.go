@@ -68,10 +68,7 @@ func (o *olderOnes) bring(ctx context.Context, app *argocd.Application, disabled
 		return err
 	}
 	before := w.DeepCopy()
-	for i := range status.Conditions {
-		status.Conditions[i].ObservedGeneration = w.Generation
-	}
-	w.Status = status
+	fixture.Report(w, status)
 	if err := k8s.Status().Patch(ctx, w, client.MergeFrom(before)); err != nil {
 		return err
 	}
@@ -121,14 +118,11 @@ func (o *olderOnes) expectTaken(t *testing.T) {
 // applyAsWritten plays the agent of a work from Towline: it reports the requested fields.
 func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	before := w.DeepCopy()
-	w.Status = fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
+	fixture.Report(w, fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
 		String("healthStatus", "Healthy").String("syncStatus", "Synced").String("syncRevision", "d859c372dcf4268fa630981b68b8631e9b54f5d2").
 		String("operationStatePhase", "Succeeded").String("operationStateStartedAt", "2026-11-22T12:16:37Z").
 		String("operationStateFinishedAt", "2026-11-22T12:16:39Z").String("reconciledAt", "2026-11-22T12:16:45Z").
-		Compared("2026-11-22T12:16:39Z").Obj())
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
+		Compared("2026-11-22T12:16:39Z").Obj()))
 	return k8s.Status().Patch(ctx, w, client.MergeFrom(before))
 }
 

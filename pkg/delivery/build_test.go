@@ -110,10 +110,7 @@ func reports(health string, values ...string) func(*workv1.ManifestWork) {
 		for i := 0; i+1 < len(values); i += 2 {
 			b.String(values[i], values[i+1])
 		}
-		w.Status = b.Obj()
-		for i := range w.Status.Conditions {
-			w.Status.Conditions[i].ObservedGeneration = w.Generation
-		}
+		fixture.Report(w, b.Obj())
 	}
 }
 
@@ -124,19 +121,13 @@ func refuses(message string, values ...string) func(*workv1.ManifestWork) {
 		for i := 0; i+1 < len(values); i += 2 {
 			b.String(values[i], values[i+1])
 		}
-		w.Status = b.Condition(workv1.WorkApplied, metav1.ConditionFalse, message).Obj()
-		for i := range w.Status.Conditions {
-			w.Status.Conditions[i].ObservedGeneration = w.Generation
-		}
+		fixture.Report(w, b.Condition(workv1.WorkApplied, metav1.ConditionFalse, message).Obj())
 	}
 }
 
 // unreadThere sets the agent's report: the cluster does not know the kind of the Application.
 func unreadThere(w *workv1.ManifestWork) {
-	w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Unmapped().Obj()
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
+	fixture.Report(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Unmapped().Obj())
 }
 
 // unseenYet makes a work unseen by its agent.

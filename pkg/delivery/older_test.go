@@ -26,9 +26,7 @@ func olderWork(app *argocd.Application, disabled bool, edits ...func(*workv1.Man
 
 // appliedAsItIs sets the agent's report: all manifests of the current generation are applied.
 func appliedAsItIs(w *workv1.ManifestWork) {
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
+	fixture.Report(w, w.Status)
 	for i := range w.Status.ResourceStatus.Manifests {
 		for j := range w.Status.ResourceStatus.Manifests[i].Conditions {
 			w.Status.ResourceStatus.Manifests[i].Conditions[j].ObservedGeneration = w.Generation

@@ -96,9 +96,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 
 // unappliedFor sets a failed apply of the current generation. The rest of the report stays.
 func unappliedFor(w *workv1.ManifestWork, message string) {
-	for i := range w.Status.Conditions {
-		w.Status.Conditions[i].ObservedGeneration = w.Generation
-	}
+	fixture.Report(w, w.Status)
 	manifest := w.Status.ResourceStatus.Manifests[0].Conditions
 	for _, conditions := range [][]metav1.Condition{w.Status.Conditions, manifest} {
 		for i := range conditions {
