@@ -11,8 +11,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-// formats are the values of --output without a template; templates has the others.
+// formats are the values of --output without a template, and templateFormats names the values with a template.
 var formats = []string{"table", "wide", "json", "yaml", "name"}
+
+const templateFormats = "jsonpath=TEMPLATE, go-template=TEMPLATE"
 
 // options are the flags of all commands.
 type options struct {
@@ -36,7 +38,7 @@ func newOptions(streams genericiooptions.IOStreams) *options {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.config.AddFlags(fs)
-	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", jsonpath=TEMPLATE, go-template=TEMPLATE")
+	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", "+templateFormats)
 	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, even on a terminal")
 	o.towline.addFlags(fs)
 }
@@ -46,7 +48,7 @@ func (o *options) validate() error {
 		return err
 	}
 	if !slices.Contains(formats, o.output) {
-		return fmt.Errorf("--output: %q is not one of %s, jsonpath=TEMPLATE, go-template=TEMPLATE", o.output, strings.Join(formats, ", "))
+		return fmt.Errorf("--output: %q is not one of %s, %s", o.output, strings.Join(formats, ", "), templateFormats)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ var templates = map[string]func(text string) (func(io.Writer, any) error, error)
 		return t.Execute, t.Parse(braced(text))
 	},
 	"go-template": func(text string) (func(io.Writer, any) error, error) {
-		t, err := template.New("output").Option("missingkey=default").Parse(text)
+		t, err := template.New("output").Parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -35,8 +35,8 @@ func braced(text string) string {
 	return "{" + text + "}"
 }
 
-// userTemplate returns what prints a value by the template of --output, or nil if --output names no template. The error names
-// the template's fault.
+// userTemplate returns a function that prints a value by the template of --output, or nil for a format without a template.
+// The error names the template's fault.
 func (o *options) userTemplate() (func(io.Writer, any) error, error) {
 	kind, text, _ := strings.Cut(o.output, "=")
 	parse := templates[kind]

@@ -66,7 +66,7 @@ func synced(e *Effect) Progress {
 			return Progress{why.Blocked, m}
 		}
 		return e.until(false, "", "the cluster has not taken the operation yet")
-	case running(e.Now):
+	case s.Running():
 		return Progress{why.Waiting, strings.TrimSuffix("the operation runs: "+s.Message, ": ")}
 	case s.Phase == "Succeeded":
 		return Progress{why.OK, "the operation succeeded: " + s.Message}
@@ -85,10 +85,9 @@ func refreshed(e *Effect) Progress {
 }
 
 func stopped(e *Effect) Progress {
-	if running(e.Before) {
-		other := e.Now.Status.OperationState
-		over := other == nil || other.StartedAt != e.Before.Status.OperationState.StartedAt
-		return e.until(!running(e.Now) || over, "the operation has ended", "the cluster has not stopped it yet")
+	if before := e.Before.Status.OperationState; before.Running() {
+		now := e.Now.Status.OperationState
+		return e.until(!now.Running() || now.StartedAt != before.StartedAt, "the operation has ended", "the cluster has not stopped it yet")
 	}
 	return e.until(e.Now.Operation == nil, "the operation is gone", "Towline has not taken the operation back yet")
 }

@@ -89,9 +89,9 @@ func planStop(f *Facts, _ Request) (*Change, *Refusal) {
 	app := f.App
 	state := app.Status.OperationState
 	switch {
-	case running(app) && state.Phase == "Terminating":
+	case state.Running() && state.Phase == "Terminating":
 		return nothing("its operation is being terminated already")
-	case running(app):
+	case state.Running():
 		return change(f, argocd.Patch{Status: json.RawMessage(`{"operationState":{"phase":"Terminating"}}`)},
 			"the operation on "+clusterOf(app)+" is to be terminated", "the end of the operation"), nil
 	case app.Operation != nil:
@@ -109,9 +109,4 @@ func planRefresh(f *Facts, r Request) (*Change, *Refusal) {
 	c := change(f, argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: &kind}},
 		fmt.Sprintf("a %s refresh on %s has been asked for", kind, clusterOf(f.App)), "the answer of the cluster's Argo CD")
 	return c, nil
-}
-
-// running returns whether the hub shows an unfinished operation.
-func running(app *argocd.Application) bool {
-	return app.Status.OperationState.Running()
 }
