@@ -100,7 +100,7 @@ func makeApplication(t *testing.T, namespace string) *argocd.Application {
 }
 
 // TestWhatTowlinesTokenMayDoToAnOperation: Towline may identify an operation, and remove an operation. An operation
-// deploys any source that it names, so Towline may change nothing else. The name and the namespace of the
+// deploys any source named in the operation, so Towline may change no other field. The name and the namespace of the
 // ServiceAccount do not matter.
 func TestWhatTowlinesTokenMayDoToAnOperation(t *testing.T) {
 	applyPolicy(t, "applications.yaml")

@@ -427,7 +427,7 @@ func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 	for range 2 { // the second agent has written none of the reports
 		a := startAgent(t, app.Cluster())
 		observe(t, there, detailed)
-		observe(t, keptThere, detailed) // after the first report, so that the next report of this Application waits longer
+		observe(t, keptThere, detailed) // the second report waits longer than the first report
 		first, second := expectReport(t, app, "Degraded"), expectReport(t, kept, "Degraded")
 		edit(t, there, func(there *argocd.Application) { there.OwnerReferences = nil })
 		heard(t, kept, keptThere)

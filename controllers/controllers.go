@@ -77,7 +77,8 @@ type Options struct {
 	// Move configures how Applications move between clusters.
 	Move delivery.MoveOptions
 
-	// Adopt decides what happens to an Application that exists on its cluster already. Empty: apis.AdoptMatching.
+	// Adopt is the rule for an Application with an existing Application of the same name on the cluster. Empty:
+	// apis.AdoptMatching.
 	Adopt string
 
 	// AfterRestore is a value of delivery.AfterRestoreModes. Empty: the first value.

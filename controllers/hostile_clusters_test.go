@@ -64,7 +64,7 @@ func TestAClusterCannotPauseItself(t *testing.T) {
 	}
 }
 
-// TestAClusterCannotKeepACredential: a cluster that pauses itself cannot keep a credential that the hub takes back.
+// TestAClusterCannotKeepACredential: a cluster cannot keep a revoked credential by a pause of the cluster.
 func TestAClusterCannotKeepACredential(t *testing.T) {
 	start(t)
 	s, repo := repoSecret(t)

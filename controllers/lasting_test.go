@@ -146,5 +146,5 @@ func unshared(t *testing.T) {
 // related reports whether two tests are the same, or one test is a subtest of the second.
 func related(one, other string) bool { return within(one, other) || within(other, one) }
 
-// within reports whether part is the test itself or one of its subtests.
+// within reports whether part is the name of the test, or the name of a subtest of the test.
 func within(part, test string) bool { return part == test || strings.HasPrefix(part, test+"/") }

@@ -128,8 +128,8 @@ func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestEndsThatWereToldOfOutlastARestart: a work that waits for its cluster records that its Application will not
-// return.
+// TestEndsThatWereToldOfOutlastARestart: a work waiting for its cluster has a record of the lost Application. A
+// restarted Towline reads the record.
 func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t, apis.FinalizerResources)

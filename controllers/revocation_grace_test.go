@@ -213,8 +213,8 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 		expectKept(t, w)
 	}
 
-	// With their permission back, the Applications are normal again. A single Application that loses its permission
-	// leaves its cluster.
+	// With their permission back, the Applications are normal again. If a single Application then loses the
+	// permission, the Application leaves its cluster.
 	s.permit(t)
 	for _, app := range all.apps[1:] {
 		expectAllowed(t, app)

@@ -42,7 +42,7 @@ func slowed(next http.RoundTripper) http.RoundTripper {
 // than a quiet watch.
 type lagging struct {
 	io.ReadCloser
-	ctx  context.Context //nolint:containedctx // that of the request whose body it is
+	ctx  context.Context //nolint:containedctx // the context of the request with this body
 	last time.Time
 }
 

@@ -14,8 +14,8 @@
 // for long, and once that the Application was compared again. While Argo CD compares in time, the agent writes nothing
 // about comparisons.
 //
-// With Options.ArgoCDTree, the agent also reports the live resources known to the cluster's Argo CD. These are the
-// resources in Git and their children, such as ReplicaSets and Pods. Argo CD keeps the live resources in its Redis and
+// With Options.ArgoCDTree, the agent also reports the live resources known to the cluster's Argo CD. Live resources
+// are the resources in Git and their children, such as ReplicaSets and Pods. Argo CD keeps the live resources in its Redis and
 // announces changes in a channel of Redis. The agent listens to the channel and does not poll. The agent reads a tree
 // for each report, and at most every five seconds if only live resources change. While Redis does not answer, the
 // reports have no live resources.

@@ -166,8 +166,8 @@ func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWork
 	return nil
 }
 
-// observeOwner sets OwnOwner to the Application in the annotations of the own work. It does so only if this Application
-// exists, is a different one, and has a work with the same key.
+// observeOwner sets OwnOwner to the Application in the annotations of the own work. The Application must
+// exist, differ from the decided Application, and have a work with the same key. Otherwise OwnOwner stays empty.
 func (seen *observation) observeOwner(ctx context.Context) error {
 	seen.OwnOwner = types.NamespacedName{}
 	if seen.Own == nil {

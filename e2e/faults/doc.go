@@ -9,7 +9,7 @@
 // Applications and workloads on the clusters. Afterwards, Towline writes nothing more. The expected end is not written
 // down: the gate first runs each flow without a fault, twice, and both runs must agree.
 //
-// Names contain the id of their point, so that many points run in parallel on one fleet. A kill of Towline affects all
+// The names of the objects contain the id of the point. Many points can therefore run in parallel on one fleet. A kill of Towline affects all
 // running points. Therefore points with a kill run in rounds: each write for the kill waits in the proxy until all
 // points of the round have arrived at their writes.
 //

@@ -93,7 +93,7 @@ func (d *Done) Refer(ctx context.Context, g *Gate, flows []string) error {
 	return failed
 }
 
-// Note writes a result at once, so that an interrupted run keeps its results.
+// Note writes a result to the file at once. An interrupted run therefore keeps the results so far.
 func (d *Done) Note(r Result) error {
 	e := outcome{met: r.Reached, failed: r.Err != nil}
 	d.of[r.Point.String()] = e

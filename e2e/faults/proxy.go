@@ -185,7 +185,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.ledger != nil && r.Method != http.MethodGet {
 		answer := &answer{ResponseWriter: w}
 		if told := p.ledger.arrives(p.replica, &seen, body); seen.lease() {
-			answer.before = told // a process may write directly after it has learned that it leads
+			answer.before = told // a new leader may write directly after this answer
 		} else {
 			defer told(answer)
 		}

@@ -24,7 +24,7 @@ type Target struct {
 	// Files are the files to change; empty: all files.
 	Files []string
 
-	// Tests are the folders of the packages with the tests. They run one after the other until a test fails. Empty: the
+	// Tests are the folders of the packages with the tests. The folders run in turn until a test fails. Empty: the
 	// package's own folder.
 	Tests []string
 }

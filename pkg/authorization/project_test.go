@@ -308,8 +308,8 @@ func TestRequestsNameTheirRepositories(t *testing.T) {
 	}
 }
 
-// TestAPatternThatPanics checks patterns on which the glob library panics. Argo CD deploys nothing then, so such a
-// pattern permits nothing, and a "!" pattern forbids all.
+// TestAPatternThatPanics checks patterns on which the glob library panics. Argo CD deploys no Application
+// then. Therefore a pattern with a panic permits no source, and a "!" pattern with a panic forbids all sources.
 func TestAPatternThatPanics(t *testing.T) {
 	for _, pattern := range []string{"*1{", "!*1{"} {
 		if authorization.Matches(pattern, "https://c1") {

@@ -147,7 +147,8 @@ func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason =
 // disown handles an Application that has lost the pull label or has a false pull label. The works of the Application
 // are released. If the Application is in deletion and no other controller would end the Application, disown ends it.
 // Without the label, an Application is watched only during its deletion. Its conditions are written while watched
-// works exist, and once more after their end. Its status conditions show that Towline managed it.
+// works exist, and once more after their end. Towline recognizes a managed Application by its
+// status conditions.
 func (d *decision) disown() {
 	going := !d.App.DeletionTimestamp.IsZero()
 	switch ws := d.all(); {

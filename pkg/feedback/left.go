@@ -26,8 +26,8 @@ const ownerName = "workOwner"
 const ownerPath = `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`
 
 // LeftRule asks for values of an Application before its removal. The values are the mark of the last change of the
-// finalizers, and the finalizers that delete the deployed resources. Other clients may have set such finalizers, and
-// server-side apply keeps them. All values come from one version of the Application. Therefore the mark tells since
+// finalizers, and the finalizers that delete the deployed resources. Server-side apply keeps finalizers set by
+// other clients. All values come from one version of the Application. Therefore the mark tells since
 // when the finalizers are known.
 //
 // LeftRule also asks for the owner. A work agent (v1.2.0) removes only the objects of its AppliedManifestWork.

@@ -135,7 +135,8 @@ func conditionRule(conditionType string) rule {
 	}
 }
 
-// The rules of each of several sources: its compared revision, its synced revision, and its tool.
+// The names of the values of one source, if the Application has several sources: the compared revision, the synced
+// revision, and the rendering tool.
 const (
 	comparedPrefix = "syncRevisions"
 	syncedPrefix   = "operationStateSyncRevisions"

@@ -1,7 +1,7 @@
 // Package history decides which entries of a cluster's history the hub shows. A user can roll an Application back to
 // any shown entry, and Argo CD then deploys the source of the entry. Therefore the hub shows only its own sources:
-// each shown source is or was in the hub's spec of the Application. A cluster reports by a digest which of these
-// sources it deployed, and at which revision.
+// each shown source is or was in the hub's spec of the Application. A cluster reports only the digest of a
+// deployed source, and the deployed revision.
 //
 // The hub remembers its sources in the shown history. No cluster can write the shown history. An entry can be
 // missing: if the hub never showed the source, or if the Application moved. The hub never shows the history of a

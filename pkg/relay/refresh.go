@@ -49,8 +49,8 @@ func (r Refresh) String() string {
 	return strings.Join([]string{r.Kind, r.ID, r.Since.UTC().Format(time.RFC3339)}, " ")
 }
 
-// parseSecond parses a time of an annotation: UTC, to the second. Other spellings are refused, because they would
-// change when String writes them again.
+// parseSecond parses a time of an annotation: UTC, to the second. parseSecond refuses other spellings, because
+// String would write a different text for the same time.
 func parseSecond(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil && t.UTC().Format(time.RFC3339) == text

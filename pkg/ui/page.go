@@ -99,7 +99,7 @@ func (p *page) make(r *http.Request, begun uint64) (*painted, error) {
 	if more && p.tried.nth <= begun {
 		p.memory = nil
 	}
-	// Other readers wait for this paint, so the end of this request must not cancel the paint.
+	// Requests of other users wait for the result of this paint. The end of the first request must not cancel the paint.
 	v.Request = r.WithContext(context.WithoutCancel(r.Context()))
 	p.tried = attempt{nth: p.begun.Add(1), version: f.Version}
 	p.tried.err = p.try(v)
