@@ -290,7 +290,7 @@ func TestMoveToWhereItIsNotThereAnyMore(t *testing.T) {
 			old := workOf(t, app)
 			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
 			report(t, app, feedbackOf(app).Healthy("a").Condition(workv1.WorkAvailable, available, ""))
-			expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+old.Namespace+" keeps it until it is healthy there")
+			expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+old.Namespace+" keeps the Application until the new cluster's copy is healthy")
 			expectKept(t, old)
 			report(t, app, feedbackOf(app).Healthy("a"))
 			expectDeleting(t, old)

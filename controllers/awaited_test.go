@@ -118,7 +118,7 @@ func TestAPausedSourceIsTold(t *testing.T) {
 	expectNotice(t, app, apis.ConditionPausedWarning, "Namespace "+from.Name)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 	applied(t, expectWork(t, app))
-	expectNotice(t, app, apis.ConditionMoveWarning, from.Name+" keeps it")
+	expectNotice(t, app, apis.ConditionMoveWarning, from.Name+" keeps the Application")
 	report(t, app, feedbackOf(app).Healthy("a"))
 	expectNotice(t, app, apis.ConditionPausedWarning, "Namespace "+from.Name)
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
@@ -138,7 +138,7 @@ func TestStayingWhereItIs(t *testing.T) {
 	create(t, app)
 	expectWork(t, app)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
-	expectProblem(t, app, apis.ReasonClusterDeleting, "until then cluster "+from.Name+" keeps it")
+	expectProblem(t, app, apis.ReasonClusterDeleting, "until then, cluster "+from.Name+" keeps the Application")
 }
 
 // TestNothingIsMissedOnPurpose: an agent that does not find an Application during its deletion causes no warning.

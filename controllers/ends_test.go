@@ -361,7 +361,7 @@ func TestACascadeThatItsClusterRefuses(t *testing.T) {
 			expectAsking(t, w)
 			agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue).String("workOwner", owner(w)))
 			expectKept(t, w)
-			expectNotice(t, app, apis.ConditionDeletionWarning, "cluster "+w.Namespace+" refuses that: Failed to apply manifest: no rights")
+			expectNotice(t, app, apis.ConditionDeletionWarning, "cluster "+w.Namespace+" refuses the change: Failed to apply manifest: no rights")
 			expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationForceDelete)
 			goesOn(t, app, w)
 			expectDeleting(t, w)

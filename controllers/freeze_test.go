@@ -86,7 +86,7 @@ func TestAFreezeEndsByItself(t *testing.T) {
 	s, _, lose := bound(t)
 	lose()
 	w := expectFrozen(t, s)
-	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "has not confirmed that yet")
+	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "has not confirmed the stop yet")
 	applied(t, w)
 	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "has confirmed that automated sync is off")
 	edit(t, s.app, func(a *argocd.Application) {
@@ -133,12 +133,12 @@ func TestAPausedClusterHoldsAFreeze(t *testing.T) {
 		"paused": {
 			hold: func(t *testing.T, s *scene) { annotate(t, managedCluster(s.app.Cluster()), "true") },
 			end:  func(t *testing.T, s *scene) { annotate(t, managedCluster(s.app.Cluster()), "false") },
-			says: "still syncs it automatically",
+			says: "still syncs the Application automatically",
 		},
 		"away": {
 			hold: func(t *testing.T, s *scene) { availability(t, s.cluster, metav1.ConditionUnknown, "no lease") },
 			end:  func(t *testing.T, s *scene) { availability(t, s.cluster, metav1.ConditionTrue, "") },
-			says: "when Towline hears of it again",
+			says: "when the cluster is available again",
 		},
 	} {
 		t.Run(title, func(t *testing.T) {

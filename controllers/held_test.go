@@ -101,7 +101,7 @@ func TestPause(t *testing.T) {
 				t.Error("the work was written")
 			}
 			remove(t, app)
-			expectNotice(t, app, apis.ConditionPausedWarning, "its deletion waits")
+			expectNotice(t, app, apis.ConditionPausedWarning, "the deletion waits")
 			if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
 				t.Error("the work was deleted")
 			}

@@ -91,7 +91,7 @@ func TestHomeThatIsTooLong(t *testing.T) {
 	ns := namespace(t, unique(strings.Repeat("x", 54)))
 	app := application(t, c).Namespace(ns).Obj()
 	create(t, app)
-	expectProblem(t, app, apis.ReasonNamespaceInvalid, "--app-namespaces sends Applications of namespace "+ns)
+	expectProblem(t, app, apis.ReasonNamespaceInvalid, "--app-namespaces gives Applications of namespace "+ns)
 	if w := workOf(t, app); w != nil {
 		t.Errorf("it is sent: %s", w.Name)
 	}
@@ -110,7 +110,7 @@ func TestMoveFromAHome(t *testing.T) {
 	reportOf(t, old, feedbackOf(homed(app, "shared")).Healthy("a"))
 	expectHealth(t, app, "Healthy")
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
-	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it")
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps the Application")
 	g.Consistently(func() bool {
 		now := get(t, old.DeepCopy())
 		return now != nil && now.DeletionTimestamp.IsZero()

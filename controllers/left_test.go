@@ -71,7 +71,7 @@ func TestAnotherNamespaceThatOthersHold(t *testing.T) {
 			w := atWork(t, app)
 			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
 			applied(t, expectAsking(t, w), destructive)
-			expectNotice(t, app, apis.ConditionMoveWarning, "somebody on cluster "+app.Cluster()+" gave the Application the finalizer "+destructive)
+			expectNotice(t, app, apis.ConditionMoveWarning, "a writer on cluster "+app.Cluster()+" gave the Application the finalizer "+destructive)
 			expectNotice(t, app, apis.ConditionMoveWarning, "kubectl -n "+app.Namespace+" patch applications.argoproj.io "+app.Name)
 			settled(t)
 			if held, _ := work.Carried(workOf(t, app)); held.Namespace != app.Namespace {
@@ -102,7 +102,7 @@ func TestMoveThatOthersHold(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
 	report(t, app, feedbackOf(app).Healthy("a"))
 	applied(t, expectAsking(t, old), destructive)
-	expectNotice(t, app, apis.ConditionMoveWarning, "somebody on cluster "+from+" gave the Application the finalizer "+destructive)
+	expectNotice(t, app, apis.ConditionMoveWarning, "a writer on cluster "+from+" gave the Application the finalizer "+destructive)
 	expectKept(t, old)
 	applied(t, get(t, old))
 	expectDeleting(t, old)

@@ -149,7 +149,7 @@ func TestMove(t *testing.T) {
 		t.Fatal("the old cluster lost the Application before the new one had it")
 	}
 	applied(t, w)
-	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it until it is healthy there")
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps the Application until the new cluster's copy is healthy")
 	if got := get(t, old.DeepCopy()); got == nil {
 		t.Fatal("the old cluster lost the Application before it was healthy on the new one")
 	}
@@ -473,7 +473,7 @@ func TestMoveOldFirstToAClusterThatIsAway(t *testing.T) {
 	old := expectWork(t, app)
 	seen(t, old)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
-	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it")
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps the Application")
 	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+to.Name+" has not been available since ")
 	expectNotice(t, app, apis.ConditionMoveWarning, "its lease is old")
 	expectKept(t, old)

@@ -83,7 +83,7 @@ func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
 	annotate(t, managedCluster(app.Cluster()), "true")
 	expectNotice(t, app, apis.ConditionPausedWarning, "on Namespace")
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
-	expectNotice(t, app, apis.ConditionPausedWarning, "its release waits")
+	expectNotice(t, app, apis.ConditionPausedWarning, "the release waits")
 	expectUnread(t, towline, app.Namespace)
 	annotate(t, managedCluster(app.Cluster()), "false")
 	applied(t, expectReleasing(t, app))

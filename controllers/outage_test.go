@@ -40,7 +40,7 @@ func lostWith(t *testing.T) (l struct {
 	availability(t, c, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
 	decide(t, ns)
 	remove(t, app)
-	expectNotice(t, app, apis.ConditionDeletionWarning, "so its Placement does not choose it")
+	expectNotice(t, app, apis.ConditionDeletionWarning, "so the Placement does not choose the cluster")
 	l.cluster, l.set, l.builder, l.app, l.work = c, set, b, app, w
 	return l
 }
@@ -69,7 +69,7 @@ func TestAnOutageDeletesNothing(t *testing.T) {
 
 			spec := get(t, w.DeepCopy()).Spec
 			availability(t, c, metav1.ConditionTrue, "")
-			expectNotice(t, app, apis.ConditionDeletionWarning, "to be chosen by its Placement")
+			expectNotice(t, app, apis.ConditionDeletionWarning, "if the Placement does not choose the cluster before")
 			decide(t, app.Namespace, c)
 			expectGone(t, app)
 			kept := get(t, w.DeepCopy())

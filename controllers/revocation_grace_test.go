@@ -108,7 +108,7 @@ func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
 			s, w := severalRuled(t, 2)
 			s.forbid(t)
 			for _, app := range w.apps {
-				expectForbidden(t, app, apis.ReasonRevocationHeld, "To remove the Applications, delete them")
+				expectForbidden(t, app, apis.ReasonRevocationHeld, "To remove an Application nevertheless, delete the Application")
 			}
 		}
 		t.Run(title+": delete it", func(t *testing.T) {
@@ -192,9 +192,9 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	begin := time.Now()
 	s.forbid(t)
 	for i, app := range all.apps {
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove the Applications, delete them")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove an Application nevertheless, delete the Application")
 		NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonRevocationHeld))
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it unchanged")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps the Application unchanged")
 	}
 	expectHeld(t, limit+1)
 	NewWithT(t).Eventually(func() time.Duration { return time.Since(begin) }, soon, tick).Should(BeNumerically(">", short))
@@ -226,7 +226,7 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	s, all = severalRuled(t, limit+1)
 	s.forbid(t)
 	for _, app := range all.apps {
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove the Applications, delete them")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove an Application nevertheless, delete the Application")
 	}
 	towline.stop()
 	start(t, grace(short, 1000))

@@ -284,7 +284,7 @@ func TestAPlaceIsNotGivenAwayBeforeItIsLeft(t *testing.T) {
 	expectProblem(t, second, apis.ReasonTargetConflict, first.Namespace+"/"+first.Name)
 
 	edit(t, first, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
-	expectProblem(t, second, apis.ReasonTargetConflict, "after that one has been removed")
+	expectProblem(t, second, apis.ReasonTargetConflict, "after the removal of the other Application")
 	applied(t, expectStaying(t, first, "argocd"))
 	expectWork(t, first)
 	settled(t)

@@ -49,7 +49,7 @@ func TestAPlaceIsGivenAwayOnceItIsLeft(t *testing.T) {
 			create(t, second)
 
 			left := leave(t, first)
-			expectProblem(t, second, apis.ReasonTargetConflict, "after that one has been removed")
+			expectProblem(t, second, apis.ReasonTargetConflict, "after the removal of the other Application")
 			waitsLong(t, second)
 			if workOf(t, second) != nil {
 				t.Fatal("it was sent before the place was left")

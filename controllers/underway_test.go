@@ -209,7 +209,7 @@ func TestMoveDuringAnOperation(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 		report(t, app, feedbackOf(app).Healthy("a").String("operationStateStartedAt", "2026-01-02T05:04:05Z"))
 		expectNotice(t, app, apis.ConditionMoveWarning, "an operation runs on cluster "+from.Name)
-		expectNotice(t, app, apis.ConditionMoveWarning, "terminate the operation there") // the hub shows the new cluster's operation
+		expectNotice(t, app, apis.ConditionMoveWarning, "terminate the operation on the cluster") // the hub shows the new cluster's operation
 		expectKept(t, old)
 		reportThere(t, app, old, "Succeeded", "2")
 		expectDeleting(t, old)

@@ -20,7 +20,7 @@ func unlabel(t *testing.T, app *argocd.Application) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 	applied(t, expectReleasing(t, app))
 	end(t, workOf(t, app))
-	expectNotice(t, app, apis.ConditionReleaseWarning, "while the label "+apis.LabelPull+" is not there")
+	expectNotice(t, app, apis.ConditionReleaseWarning, "while the label "+apis.LabelPull+" is missing")
 	settled(t)
 }
 
@@ -154,7 +154,7 @@ func TestDeletionLeftToTheHubsOwnArgoCD(t *testing.T) {
 			}
 			expectProblem(t, app, apis.ReasonSkipReconcileMissing, apis.AnnotationSkipReconcile)
 			remove(t, app)
-			expectNotice(t, app, apis.ConditionDeletionWarning, "the hub's own Argo CD has to remove its finalizers")
+			expectNotice(t, app, apis.ConditionDeletionWarning, "the hub's own Argo CD has to remove the finalizers")
 			if sent { // the release continues
 				expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for the work agent of cluster "+app.Cluster())
 				applied(t, workOf(t, app))

@@ -28,7 +28,7 @@ func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 			edit(t, app, slip)
 			expectNoWork(t, before)
 			NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonReleased))
-			expectNote(t, app, "nothing was sent to cluster "+w.Namespace)
+			expectNote(t, app, "cluster "+w.Namespace+" did not get the Application")
 			for _, key := range keys[1:] { // the AppProject's work waits for the agent, as after any deletion
 				expectNoDependency(t, key)
 			}

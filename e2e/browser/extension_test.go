@@ -72,7 +72,7 @@ var ways = map[string]func(*argocd.Application){
 	"away":                      said(apis.ConditionClusterUnreachableWarning),
 	"released": func(a *argocd.Application) {
 		said(apis.ConditionReleaseWarning)(a)
-		a.Status.Conditions[0].Message = "released: what runs on a cluster stays there"
+		a.Status.Conditions[0].Message = "released: the workload stays on its cluster"
 	},
 	"a Placement that is unclear": func(a *argocd.Application) {
 		delete(a.Annotations, apis.AnnotationCluster)

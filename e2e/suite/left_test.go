@@ -31,7 +31,7 @@ func eventNote(about client.Object, reason string) func(context.Context) (string
 
 var _ = Describe("An Application to which others on its cluster gave Argo CD's finalizer", func() {
 	const on, elsewhere = "cluster3", "other-apps"
-	const told = "somebody on cluster " + on + " gave the Application the finalizer " + apis.FinalizerResources
+	const told = "a writer on cluster " + on + " gave the Application the finalizer " + apis.FinalizerResources
 	// madeThere makes an Application on the cluster, and then the hub Application with the given finalizers, which
 	// takes over the Application.
 	madeThere := func(finalizers ...string) func(context.Context, string) *argocd.Application {

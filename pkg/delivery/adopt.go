@@ -79,12 +79,13 @@ func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
 	}
 	problem := blockf("cluster %s already has an Application %s/%s, which stays unchanged", w.Namespace, to.ClusterNamespace(), to.Name)
 	if work.UpdateModeOf(w) == work.ReadOnly {
-		problem.Words += ": delete it there, give this one another name, or permit Towline to take it over (" + apis.AnnotationAdopt + ", --adopt)"
+		problem.Words += ": delete the Application on the cluster, give the hub's Application a different name, or permit Towline to take over " +
+			"the cluster's Application (" + apis.AnnotationAdopt + ", --adopt)"
 		return problem
 	}
-	problem.Words += ", because others set some of its fields to other values: make them equal, or "
+	problem.Words += ", because other writers have set some of its fields to different values: make the values equal, or "
 	if v.Adopt == apis.AdoptNever {
-		problem.Words += "delete it there. " + why // no annotation overrides the hub's setting
+		problem.Words += "delete the Application on the cluster. " + why // no annotation overrides the hub's setting
 		return problem
 	}
 	problem.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
@@ -102,7 +103,7 @@ func refusedBy(w *workv1.ManifestWork) string {
 		return work.Refused(w)
 	case work.ReadOnly:
 		if found(w) == metav1.ConditionTrue {
-			return "it is there"
+			return "the Application is on the cluster"
 		}
 	case work.ForceApply, work.CreateOnly:
 	}

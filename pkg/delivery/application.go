@@ -61,8 +61,8 @@ func badNamespace(app *argocd.Application) string {
 		return ""
 	}
 	if app.Annotations[apis.AnnotationAppNamespace] == "" && app.Home != "" {
-		return fmt.Sprintf("Towline's flag --app-namespaces sends Applications of namespace %s to namespace %q on cluster %s, which is not a "+
-			"valid name: %s. Choose a shorter name in the flag, or set the annotation %s, if that is allowed",
+		return fmt.Sprintf("Towline's flag --app-namespaces gives Applications of namespace %s the namespace %q on cluster %s, but this namespace "+
+			"is not a valid name: %s. Choose a shorter name in the flag, or set the annotation %s if the flag --allowed-app-namespaces permits the value",
 			app.Namespace, app.Home, app.Cluster(), strings.Join(errs, "; "), apis.AnnotationAppNamespace)
 	}
 	return fmt.Sprintf("annotation %s: %.80q cannot be a namespace: %s",
@@ -73,8 +73,8 @@ func notSkipped(app *argocd.Application) string {
 	if app.ReconcileSkipped() {
 		return ""
 	}
-	return fmt.Sprintf("the hub's own Argo CD would deploy this Application too: set the annotation %s to \"true\" "+
-		"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
+	return fmt.Sprintf("the hub's own Argo CD would also deploy this Application: set the annotation %s to \"true\" "+
+		"(for an Application of an ApplicationSet, in the template)", apis.AnnotationSkipReconcile)
 }
 
 // badAnnotation returns the problem of an annotation with an unknown value, or of invalid destination annotations. The
@@ -88,21 +88,21 @@ func badAnnotation(app *argocd.Application) string {
 		{apis.AnnotationMoveOrder, []string{"", apis.MoveNewFirst, apis.MoveOldFirst}},
 	} {
 		if !slices.Contains(words.allowed, app.Annotations[words.annotation]) {
-			return misread(app, words.annotation, words.allowed[1:]...) + "; until then nothing is sent"
+			return misread(app, words.annotation, words.allowed[1:]...) + "; until the correction, Towline sends nothing"
 		}
 	}
 	if err := app.DestinationThere().Check(); err != nil {
-		return err.Error() + "; until then nothing is sent"
+		return err.Error() + "; until the correction, Towline sends nothing"
 	}
 	if argocd.Unreadable(app.Annotations, apis.AnnotationRelease) {
-		return misread(app, apis.AnnotationRelease, "true", "false") + "; until then nothing is sent or released"
+		return misread(app, apis.AnnotationRelease, "true", "false") + "; until the correction, Towline sends and releases nothing"
 	}
 	return ""
 }
 
 // misread returns the message about an annotation with an unknown value.
 func misread(app *argocd.Application, annotation string, allowed ...string) string {
-	return fmt.Sprintf("annotation %s: %.80q is not one of %s: correct it",
+	return fmt.Sprintf("annotation %s: %.80q is not one of %s: correct the value",
 		annotation, app.Annotations[annotation], strings.Join(allowed, ", "))
 }
 
@@ -115,11 +115,11 @@ func checkClusterExists(v *view) verdict {
 		return pass
 	}
 	if v.App.Cluster() == apis.InClusterName {
-		return blockf("%q is Argo CD's name for the hub itself, and no ManagedCluster. A cluster generator with an empty selector adds this name: "+
-			"leave it out with the selector matchLabels {%s: cluster}, or name the hub's own ManagedCluster in the annotation %s",
+		return blockf("%q is Argo CD's name for the hub itself, and not a ManagedCluster. A cluster generator with an empty selector adds this "+
+			"name: leave the name out with the selector matchLabels {%s: cluster}, or name the hub's own ManagedCluster in the annotation %s",
 			apis.InClusterName, clusterSecretLabel, apis.AnnotationCluster)
 	}
-	return blockf("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", v.App.Cluster(), apis.AnnotationCluster)
+	return blockf("ManagedCluster %q does not exist: import the cluster, or correct the annotation %s", v.App.Cluster(), apis.AnnotationCluster)
 }
 
 func checkClusterStays(v *view) verdict {
@@ -143,6 +143,6 @@ func checkOwnCopy(v *view) verdict {
 		return pass
 	}
 	return blockf("ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
-		"set the annotation %s to another namespace, or have Towline's --app-namespaces name one for the cluster",
+		"set the annotation %s to another namespace, or give the cluster a namespace in Towline's flag --app-namespaces",
 		v.App.Cluster(), v.App.Namespace, apis.AnnotationAppNamespace)
 }

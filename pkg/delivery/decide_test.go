@@ -61,27 +61,28 @@ func TestDeliver(t *testing.T) {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "A")), want: []string{anError + "NamespaceInvalid"}},
 		"no namespace, by what administrators chose": {
 			is:   of(app()).with(func(s *situation) { s.App.Home = strings.Repeat("x", 64) }),
-			want: []string{anError + "NamespaceInvalid"}, says: "Towline's flag --app-namespaces sends Applications of namespace argocd to namespace \"xxx"},
+			want: []string{anError + "NamespaceInvalid"}, says: "Towline's flag --app-namespaces gives Applications of namespace argocd the namespace \"xxx"},
 		"the hub's own Argo CD": {
 			is:   of(app().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
-			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile it is being released"},
+			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile the Application is being released"},
 		"an odd word on adoption": {
-			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "until then nothing is sent"},
+			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "until the correction, " +
+				"Towline sends nothing"},
 		"two destinations": {
 			is:   of(app().Annotation(apis.AnnotationDestinationName, "a").Annotation(apis.AnnotationDestinationServer, "https://b")),
-			want: []string{anError + "AnnotationInvalid"}, says: "exclude each other: remove one of them; until then nothing is sent"},
+			want: []string{anError + "AnnotationInvalid"}, says: "exclude each other: remove one of them; until the correction, Towline sends nothing"},
 		"a destination that is a pattern": {
 			is:   of(app().Annotation(apis.AnnotationDestinationName, "edge-*")),
 			want: []string{anError + "AnnotationInvalid"}, says: apis.AnnotationDestinationName + `: "edge-*" is not the name`},
 		"an odd word on release": {
-			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sent or released"},
+			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sends and releases nothing"},
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
 		"the hub, by Argo CD's name for it": {
 			is: of(app().Cluster("in-cluster")).cluster("in-cluster", missingCluster), want: []string{anError + "ClusterNotFound"},
-			says: "leave it out with the selector matchLabels {argocd.argoproj.io/secret-type: cluster}"},
+			says: "leave the name out with the selector matchLabels {argocd.argoproj.io/secret-type: cluster}"},
 		"no such cluster, and on another": {
 			is:   of(app()).cluster("cluster1", missingCluster).at(t, "cluster2", fixture.UID),
-			want: []string{anError + "ClusterNotFound"}, says: "until then cluster cluster2 keeps it"},
+			want: []string{anError + "ClusterNotFound"}, says: "until then, cluster cluster2 keeps the Application"},
 		"no such cluster, and a refresh": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", missingCluster),
 			want: []string{"hub: no refresh", anError + "ClusterNotFound"}},
@@ -91,7 +92,7 @@ func TestDeliver(t *testing.T) {
 		"the hub, where it has another": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
 				with(func(s *situation) { s.HubCopy = app().Obj() }),
-			want: []string{anError + "LocalClusterConflict", "backoff"}, says: "another Application there/guestbook"},
+			want: []string{anError + "LocalClusterConflict", "backoff"}, says: "an Application there/guestbook of its own"},
 		"the hub, where it has its own": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
 				with(func(s *situation) { s.HubCopy = app().Annotation(apis.AnnotationWork, work.Name(s.App)).Obj() }),
@@ -122,7 +123,7 @@ func TestDeliver(t *testing.T) {
 				other := app().Namespace("other").UID("11111111-0000").Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
 				s.Neighbours = append(s.Neighbours, workFor(t, other), workFor(t, s.App))
 			}),
-			want: []string{anError + "TargetConflict", "backoff"}, says: "which is the hub's other/guestbook"},
+			want: []string{anError + "TargetConflict", "backoff"}, says: "which belongs to the hub's Application other/guestbook"},
 		"a stranger's work": {is: of(app()).own(t, stranger), want: []string{anError + "WorkConflict", "backoff"}, says: "has the name that Towline needs"},
 		"another's work": {
 			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
@@ -130,7 +131,7 @@ func TestDeliver(t *testing.T) {
 		"a new one of an Application that has changed or ended since": {
 			is: of(app()).with(func(s *situation) { s.Outdated = true }), want: []string{"after 5s"}},
 		"it is removed there first": {
-			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after that has removed"},
+			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after the cluster has removed"},
 		"one whose predecessor goes unless the cache is behind": {
 			is:   of(app()).at(t, "cluster1", "22222").with(func(s *situation) { s.Known &^= NeedOthers }),
 			want: []string{"needs others"}},
@@ -154,7 +155,7 @@ func TestDeliver(t *testing.T) {
 			want: []string{"hub: no refresh", "PausedWarning Paused"}},
 		"an operation that may not travel": {
 			is:   of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.OperationRefused = refusal() }),
-			want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "held back"},
+			want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "is not sent"},
 		"an operation that is none": {
 			is: of(app().Operation(`[]`)).own(t), want: []string{anError + "OperationInvalid"}},
 		"its work is there without its label": {
@@ -242,10 +243,11 @@ func TestAdopt(t *testing.T) {
 			want: []string{"update cluster1"}},
 		"it is there, and only looked for": {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks),
-			want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
+			want: []string{"PropagationError AdoptionRefused"}, says: "delete the Application on the cluster"},
 		"it is its own, and others set its fields": {
 			is:   never(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec")),
-			want: []string{"PropagationError AdoptionRefused"}, says: "to other values: make them equal, or delete it there. 1 conflict"},
+			want: []string{"PropagationError AdoptionRefused"}, says: "to different values: make the values equal, or delete the Application on the " +
+				"cluster. 1 conflict"},
 		"it is an earlier Application's": {
 			is: never(app()).own(t, looksAnd("brought", "guestbook-00000")), want: []string{"PropagationError AdoptionRefused"}},
 		"it is its own, and another agent's": {
@@ -299,19 +301,20 @@ func TestMove(t *testing.T) {
 	}
 	decides(t, map[string]row{
 		"sent, not applied": {
-			is: of(cascading()).at(t, "cluster2", fixture.UID), want: []string{"create cluster1", "  event Propagated", move}, says: "keeps it until then"},
+			is: of(cascading()).at(t, "cluster2", fixture.UID), want: []string{"create cluster1", "  event Propagated", move}, says: "keeps the " +
+				"Application until the new cluster has applied its copy"},
 		"applied, not healthy": {
 			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID),
-			want: []string{move, "after 59m0s"}, says: "until it is healthy there, or for 1h0m0s"},
+			want: []string{move, "after 59m0s"}, says: "until the new cluster's copy is healthy, or for 1h0m0s"},
 		"applied, not healthy in time": {
 			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(func(s *situation) { s.Move.Timeout = time.Second }),
-			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "waiting for cluster cluster2 to remove it"},
+			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "waiting for cluster cluster2 to remove the Application"},
 		"healthy": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID),
 			want: []string{"delete cluster2", "  event WorkDeleted", move}},
 		"healthy, and an operation runs on the old": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID, runs),
-			want: []string{move}, says: "to shorten this, terminate the operation there"},
+			want: []string{move}, says: "to shorten the wait, terminate the operation on the cluster"},
 		"healthy, and the old is paused": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
@@ -337,14 +340,15 @@ func TestMove(t *testing.T) {
 			want: []string{"PropagationForbiddenError ClusterForbidden"}},
 		"old first": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
-			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "it is sent there when cluster cluster2 has removed it"},
+			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "the Application is sent after cluster cluster2 has removed its copy"},
 		"old first, and the new one is away": {
-			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps it unchanged until that"},
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps the Application " +
+				"unchanged until"},
 		"old first, and the new one is away and the old one goes": {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID, goingAway).cluster("cluster1", away), want: []string{move}},
 		"old first, and the hub would not take it": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID).with(func(s *situation) { s.Rehearsed = &Rejection{Message: "no"} }),
-			want: []string{"PropagationError WorkRejected", "backoff"}, says: "until then cluster cluster2 keeps it"},
+			want: []string{"PropagationError WorkRejected", "backoff"}, says: "until then, cluster cluster2 keeps the Application"},
 		"old first, too large": {
 			is: of(old(cascading()).Unknown("x", `"`+largeText+`"`)).with(func(s *situation) {
 				w := workFor(t, app().Obj())
@@ -371,7 +375,7 @@ func TestMove(t *testing.T) {
 				w.Generation = 3
 				unreadThere(w)
 			}),
-			want: []string{move, "after 20m0s"}, says: "cannot say whether the Application is still there"},
+			want: []string{move, "after 20m0s"}, says: "cannot report whether its Application still exists"},
 		"another namespace there, where an earlier one's work keeps it": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere), want: []string{"update cluster1"}},
 		"another namespace there, where it is refused and an earlier one's work keeps it": {
@@ -386,9 +390,9 @@ func TestMove(t *testing.T) {
 			}),
 			want: []string{"update cluster1"}},
 		"another namespace there, where an earlier one's work keeps it and goes": {
-			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere, goingAway), want: []string{move}, says: "has not said yet"},
+			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere, goingAway), want: []string{move}, says: "has not reported yet"},
 		"another namespace there, where an unknown work keeps it": {
-			is: keptBy("33333").at(t, "cluster1", "22222", elsewhere), want: []string{move}, says: "has not said yet"},
+			is: keptBy("33333").at(t, "cluster1", "22222", elsewhere), want: []string{move}, says: "has not reported yet"},
 		"another namespace there, and others hold it": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)

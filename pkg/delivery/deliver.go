@@ -66,14 +66,14 @@ func (d *decision) unsent(b *block) *block {
 			d.giveWay()
 		}
 		if there := d.keptElsewhere(); !b.notice() && len(there) > 0 {
-			b = b.and("; until then cluster " + strings.Join(there, ", ") + " keeps it")
+			b = b.and("; until then, cluster " + strings.Join(there, ", ") + " keeps the Application")
 		}
 		if b.Type != paused {
 			d.dropReplaced()
 		}
 	}
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // the cluster does not get the refresh, and a user would wait in vain
-		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + b.message())
+		d.dropRefresh("the requested refresh was dropped, because Towline does not send the Application: " + b.message())
 	}
 	return b
 }
@@ -84,7 +84,8 @@ func (v *view) bothDeploy() string {
 	if len(kept) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(". Until then cluster %s keeps it, and both Argo CDs may deploy. To hand it over to the hub's Argo CD, remove the label %s",
+	return fmt.Sprintf(". Until then, cluster %s keeps the Application, and both Argo CDs may deploy. To hand the Application over to the "+
+		"hub's Argo CD, remove the label %s",
 		strings.Join(clustersOf(kept), ", "), apis.LabelPull)
 }
 

@@ -22,8 +22,8 @@ func checkDestination(v *view) verdict {
 	if was.Canonical() == argocd.InCluster {
 		keep = fmt.Sprintf("remove the annotations %s and %s", apis.AnnotationDestinationName, apis.AnnotationDestinationServer)
 	}
-	return blockf("an older controller sent the Application with the destination %q, and Towline would send it with %q: to keep "+
-		"the workload where it is, %s. To move the workload, set the annotation %s to %q. Until then, cluster %s keeps the Application unchanged",
+	return blockf("an older controller sent the Application with the destination %q, and Towline would use the destination %q: to keep the "+
+		"workload in its place, %s. To move the workload, set the annotation %s to %q. Until then, cluster %s keeps the Application unchanged",
 		was, v.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, v.Own.Namespace)
 }
 
@@ -34,7 +34,7 @@ func checkHubOperation(v *view) verdict {
 	if !begun || len(v.all()) > 0 {
 		return pass
 	}
-	return blockf("the hub's own Argo CD has begun a sync and has not ended it: remove the annotation %s until the sync has ended. To give "+
-		"the sync up instead, remove the operation: kubectl -n %s patch applications.argoproj.io %s --type merge -p '{\"operation\":null}'",
+	return blockf("the hub's own Argo CD has begun a sync that has not ended: remove the annotation %s until the sync has ended. To abandon "+
+		"the sync instead, remove the operation: kubectl -n %s patch applications.argoproj.io %s --type merge -p '{\"operation\":null}'",
 		apis.AnnotationSkipReconcile, v.App.Namespace, v.App.Name)
 }

@@ -60,7 +60,8 @@ func TestTakeoverKeepsDestinations(t *testing.T) {
 			is:   taken(to(apis.AnnotationDestinationName, "edge-1"), `{"name":"edge-1","server":""}`),
 			want: []string{"update cluster1"}},
 		"the same address": {is: taken(to(apis.AnnotationDestinationServer, "https://e/"), `{"server":"https://e"}`), want: []string{"update cluster1"}},
-		"yet another":      {is: taken(to(apis.AnnotationDestinationName, "edge-2"), `{"name":"edge-1"}`), want: []string{conflict}, says: `with "edge-2"`},
+		"yet another": {is: taken(to(apis.AnnotationDestinationName, "edge-2"), `{"name":"edge-1"}`), want: []string{conflict},
+			says: `destination "edge-2"`},
 		"the cluster itself before": {
 			is:   taken(to(apis.AnnotationDestinationName, "edge-1"), `{"server":"https://kubernetes.default.svc"}`),
 			want: []string{conflict}, says: "remove the annotations"},

@@ -37,6 +37,6 @@ func enable(v *view, s *subject) outcome {
 	if v.deletionRequested(s.ManifestWork) || !work.Disabled(s.ManifestWork) {
 		return done
 	}
-	return waitf("an older controller has set ManifestWork %s/%s to ReadOnly, and it goes back to what it was", s.Namespace, s.Name).
+	return waitf("an older controller has set ManifestWork %s/%s to ReadOnly, and Towline restores the update strategy", s.Namespace, s.Name).
 		changing(s.ManifestWork, work.Enabled(s.ManifestWork))
 }

@@ -51,9 +51,9 @@ func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application)
 	}
 	if last.Count >= toldEdits {
 		d.plan.addWait(Wait{After: calm - since})
-		d.plan.addCondition(d.plan.blockAt(editedAgain, blockf("something on cluster %s has changed the Application %d times, the last time at %s, "+
-			"and Towline set the changes back: find it with kubectl -n %s get applications.argoproj.io %s -o yaml --show-managed-fields on the "+
-			"cluster, or leave these fields out on the hub", d.Own.Namespace, last.Count, last.At.UTC().Format(time.RFC3339), to.ClusterNamespace(),
+		d.plan.addCondition(d.plan.blockAt(editedAgain, blockf("a writer on cluster %s has changed the Application %d times, the last time at %s, "+
+			"and Towline reverted the changes: find the writer with kubectl -n %s get applications.argoproj.io %s -o yaml --show-managed-fields on the "+
+			"cluster, or leave the changed fields out on the hub", d.Own.Namespace, last.Count, last.At.UTC().Format(time.RFC3339), to.ClusterNamespace(),
 			to.Name)))
 	}
 	return told
@@ -80,5 +80,5 @@ func pauseAfter(count int) time.Duration {
 // editEvent returns the event about a reverted edit.
 func editEvent(w *workv1.ManifestWork) Event {
 	return Event{Related: w, Warning: true, Reason: apis.ReasonEditSetBack, Action: "SetBack",
-		Note: "somebody changed the Application on cluster " + w.Namespace + ", and Towline sets the change back"}
+		Note: "a writer changed the Application on cluster " + w.Namespace + ", and Towline reverts the change"}
 }

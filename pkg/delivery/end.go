@@ -37,7 +37,7 @@ func (d *decision) end() {
 	}
 	for i := range d.plan.Conditions {
 		if c := &d.plan.Conditions[i]; c.notice() && unreadable(d.App, apis.AnnotationForceDelete) {
-			c.Message += "; nothing is forced: " + misread(d.App, apis.AnnotationForceDelete, "true", "false")
+			c.Message += "; Towline does not force the deletion: " + misread(d.App, apis.AnnotationForceDelete, "true", "false")
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (d *decision) await(ws works) {
 		return
 	}
 	d.plan.addCondition(d.plan.blockAt(deletionNotice, blockf(
-		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
+		"being deleted since %s: waiting for cluster %s to remove the Application and its deployed resources%s%s",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "),
 		d.away(clustersOf(waited), d.blockers(waited)), d.running(waited))))
 }
@@ -110,7 +110,7 @@ func (v *view) notWaitedFor(clusters []string) map[string]string {
 	for _, name := range clusters {
 		why := v.Clusters[name].NotWaitedFor()
 		if v.App.ToBeForced() {
-			why = "the annotation " + apis.AnnotationForceDelete + " says not to wait"
+			why = "the annotation " + apis.AnnotationForceDelete + " requests the deletion without confirmation"
 		}
 		if why != "" {
 			out[name] = why
@@ -130,7 +130,7 @@ func (v *view) away(clusters []string, others string) string {
 		}
 	}
 	if b.Len() > 0 {
-		b.WriteString("; to delete it without confirmation, set the annotation " + apis.AnnotationForceDelete + " to \"true\"")
+		b.WriteString("; to delete the Application without confirmation, set the annotation " + apis.AnnotationForceDelete + " to \"true\"")
 	}
 	return b.String()
 }
@@ -147,7 +147,8 @@ func (p *Plan) giveUp(app *argocd.Application, reasons map[string]string) {
 	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
 		p.Events = append(p.Events, Event{
 			Warning: true, Reason: apis.ReasonDeletedUnconfirmed, Action: "Delete",
-			Note: fmt.Sprintf("deleted from the hub without confirmation by cluster %s: %s; Application %s/%s and what it deployed may still be there",
+			Note: fmt.Sprintf("deleted from the hub without confirmation by cluster %s: %s; Application %s/%s and its deployed resources may still "+
+				"be on the cluster",
 				cluster, reasons[cluster], app.ClusterNamespace(), app.Name),
 		})
 	}
@@ -183,7 +184,8 @@ func (p *Plan) endUnasked(app *argocd.Application) {
 	if app.Labels[apis.LabelPull] == "" {
 		p.Events = append(p.Events, Event{
 			Reason: apis.ReasonReleased, Action: "Delete",
-			Note: fmt.Sprintf("deleted from the hub only: it lacked the label %s, so no cluster was asked to remove anything", apis.LabelPull),
+			Note: fmt.Sprintf("deleted from the hub only: the Application lacked the label %s, so Towline asked no cluster to remove the "+
+				"Application", apis.LabelPull),
 		})
 	}
 }
@@ -198,8 +200,9 @@ func (d *decision) handBack() {
 	notice := d.releaseAll(d.all())
 	if d.App.Cascades() {
 		notice = d.plan.blockAt(deletionNotice, blockf(
-			"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD "+
-				"on the hub does that, set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
+			"being deleted since %s: the hub's own Argo CD has to remove the finalizers, because the annotation %s is not \"true\". If no Argo CD on "+
+				"the hub removes the finalizers, set this annotation to \"true\". If the workload should stay on its cluster, also set the annotation "+
+				"%s to \"true\"",
 			d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice)
 	}
 	d.plan.addCondition(notice)

@@ -94,19 +94,21 @@ func TestEnd(t *testing.T) {
 		"its finalizer was removed there again": {
 			is: of(ends()).own(t, cascadesAgain(func(mark string) func(*workv1.ManifestWork) {
 				return reports("Healthy", "finalizersDropped", mark)
-			})), want: []string{deletionWaits}, says: "somebody on cluster cluster1 removes the finalizer " + apis.FinalizerResources},
+			})), want: []string{deletionWaits}, says: "a writer on cluster cluster1 removes the finalizer " + apis.FinalizerResources},
 		"put on just before": {is: of(ends()).with(func(s *situation) { s.Own = workFor(t, app().Obj()) }),
 			want: []string{"update cluster1", deletionWaits}},
-		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to delete it without confirmation"},
+		"away": {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to delete the Application " +
+			"without confirmation"},
 		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{noFinalizers, unconfirmed}},
 		"forced, not gone": {
 			is:   of(forced(ends())).own(t, runsAnOperation),
 			want: []string{"delete cluster1", "  event WorkDeleted", noFinalizers, unconfirmed}},
 		"forced with an odd word": {
 			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
-			want: []string{deletionWaits}, says: "nothing is forced"},
+			want: []string{deletionWaits}, says: "does not force the deletion"},
 		"an odd word on release": {
-			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "Until then the cluster keeps everything"},
+			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "Until the correction, the cluster " +
+				"keeps everything"},
 		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{noFinalizers, unconfirmed}},
 		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{noFinalizers, unconfirmed}},
 		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{noFinalizers, unconfirmed}},
@@ -119,12 +121,12 @@ func TestEnd(t *testing.T) {
 			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{deletionWaits}},
 		"paused": {
 			is:   of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }),
-			want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
+			want: []string{"PausedWarning Paused"}, says: "the deletion waits"},
 		"paused elsewhere": {
 			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused"}},
-		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to shorten this, terminate the " +
-			"operation there"},
+		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to shorten the wait, terminate the " +
+			"operation on the cluster"},
 		"an operation runs, and the hub shows it": {
 			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "with kubectl"},
 		"an operation runs, and is to stop": {
@@ -153,7 +155,7 @@ func TestEnd(t *testing.T) {
 			}), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
 		"of the hub's own Argo CD": {
 			is:   of(ends().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
-			want: []string{"update cluster1", deletionWaits}, says: "meanwhile it is being released"},
+			want: []string{"update cluster1", deletionWaits}, says: "meanwhile the Application is being released"},
 		"of the hub's own Argo CD, without finalizers": {
 			is: of(deletedApp(app().NoAnnotation(apis.AnnotationSkipReconcile))).own(t), want: []string{"update cluster1", releaseWaits}},
 		"of the hub's own Argo CD, paused": {
@@ -170,7 +172,7 @@ func TestEnd(t *testing.T) {
 		"no cluster named": {is: of(ends().Cluster("")).at(t, "cluster2", fixture.UID), want: []string{"update cluster2", releaseWaits}},
 		"no cluster named, and away": {
 			is:   of(ends().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", away),
-			want: []string{"update cluster2", releaseWaits}, says: "to delete it without confirmation"},
+			want: []string{"update cluster2", releaseWaits}, says: "to delete the Application without confirmation"},
 	})
 }
 
@@ -195,23 +197,23 @@ func TestRelease(t *testing.T) {
 		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"paused elsewhere": {
 			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
-			want: []string{"update cluster1", "PausedWarning Paused"}, says: "its release waits"},
+			want: []string{"update cluster1", "PausedWarning Paused"}, says: "the release waits"},
 		"its label is gone, paused": {
-			is: halted(of(cascading().NoLabel(apis.LabelPull)).own(t)), want: []string{"PausedWarning Paused"}, says: "its release waits"},
+			is: halted(of(cascading().NoLabel(apis.LabelPull)).own(t)), want: []string{"PausedWarning Paused"}, says: "the release waits"},
 		"its label is gone, its cluster is paused": {
 			is:   of(cascading().NoLabel(apis.LabelPull)).own(t).cluster("cluster1", pausedCluster),
-			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+			want: []string{"PausedWarning Paused"}, says: "the release waits"},
 		"its label is false, paused": {
 			is:   halted(of(cascading().Label(apis.LabelPull, "false")).own(t)),
-			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+			want: []string{"PausedWarning Paused"}, says: "the release waits"},
 		"its label is false, its cluster is paused": {
 			is:   of(cascading().Label(apis.LabelPull, "false")).own(t).cluster("cluster1", pausedCluster),
-			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+			want: []string{"PausedWarning Paused"}, says: "the release waits"},
 		"no cluster is named, paused": {
 			is: halted(of(cascading().Cluster("")).at(t, "cluster2", fixture.UID)), want: []string{"PausedWarning Paused"}},
 		"no cluster is named, the old one is paused": {
 			is:   of(cascading().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
-			want: []string{"PropagationError ClusterAnnotationMissing"}, says: "its release waits"},
+			want: []string{"PropagationError ClusterAnnotationMissing"}, says: "the release waits"},
 		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
 		"carries a request that is not looked at": {
 			is: of(asks()).own(t, carriesRequest).with(func(s *situation) { s.Known = 0 }), want: []string{"needs return"}},
@@ -225,7 +227,7 @@ func TestRelease(t *testing.T) {
 		"its label is false": {is: of(cascading().Label(apis.LabelPull, "false")).own(t), want: []string{"update cluster1", releaseWaits}},
 		"its label is false, and it is nowhere": {
 			is:   of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")),
-			want: []string{"ReleaseWarning "}, says: "does not say true"},
+			want: []string{"ReleaseWarning "}, says: "is not \"true\""},
 		"its label is false, and it was never sent": {
 			is: of(cascading().Label(apis.LabelPull, "false").Condition("PropagationError", "old")), want: []string{"hub: conditions go"}},
 		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{noFinalizers}},
@@ -248,11 +250,11 @@ func TestRelease(t *testing.T) {
 		"its label is gone":         {is: of(cascading().NoLabel(apis.LabelPull)).own(t), want: []string{"update cluster1", releaseWaits}},
 		"its label was never there": {is: of(cascading().NoLabel(apis.LabelPull)), want: []string{}},
 		"its label is gone, and all is done": {
-			is: of(cascading().NoLabel(apis.LabelPull).Health("Healthy")), want: []string{"ReleaseWarning "}, says: "is not there"},
+			is: of(cascading().NoLabel(apis.LabelPull).Health("Healthy")), want: []string{"ReleaseWarning "}, says: "is missing"},
 		"its label is gone, and it was released for want of a cluster": {
 			is: of(cascading().NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).Health("Healthy").
 				Condition(apis.ConditionPropagationError, "names no cluster")),
-			want: []string{"ReleaseWarning "}, says: "is not there"},
+			want: []string{"ReleaseWarning "}, says: "is missing"},
 		"its label is gone, and it goes": {
 			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{noFinalizers, "event Released"}},
 		"its label is gone, and it goes without finalizers": {

@@ -21,15 +21,15 @@ var (
 	}
 	leftThere = ending{
 		log: "Released ManifestWork", reason: apis.ReasonReleased, action: "Release",
-		note: "cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted",
+		note: "cluster %s keeps the Application and its deployed resources; ManifestWork %s was deleted",
 	}
 	handedOver = ending{
 		log: "Handed the Application over to the hub's Argo CD", reason: apis.ReasonReleased, action: "Release",
-		note: "asked cluster %s to remove the Application and to keep all that it deployed, for the hub's own Argo CD; ManifestWork %s was deleted",
+		note: "asked cluster %s to remove the Application and to keep its deployed resources for the hub's own Argo CD; ManifestWork %s was deleted",
 	}
 	nothingSent = ending{
 		log: "Released ManifestWork that its cluster has not seen", reason: apis.ReasonReleased, action: "Release",
-		note: "nothing was sent to cluster %s: its work agent had not seen ManifestWork %s, which was deleted",
+		note: "cluster %s did not get the Application: ManifestWork %s was deleted before the cluster's work agent read the work",
 	}
 )
 

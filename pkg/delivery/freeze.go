@@ -55,22 +55,22 @@ func (d *decision) freezeWork(w *workv1.ManifestWork) {
 }
 
 // frozenUntil describes the end of a freeze.
-const frozenUntil = ". What runs there is unchanged. Automated sync goes on by itself when the Application is permitted again"
+const frozenUntil = ". The workload is unchanged. Automated sync continues when the Application is permitted again"
 
 // frozenWords returns the message about a work to be frozen, and whether the work is written now.
 func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words string, writes bool) {
 	cluster := v.Clusters[w.Namespace]
 	switch {
 	case changed && cluster.Paused != "":
-		return fmt.Sprintf("cluster %s still syncs it automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused)), false
+		return fmt.Sprintf("cluster %s still syncs the Application automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused)), false
 	case changed && cluster.Unreachable != "":
-		return fmt.Sprintf("cluster %s is asked to stop automated sync when Towline hears of it again", w.Namespace), false
+		return fmt.Sprintf("Towline asks cluster %s to stop automated sync when the cluster is available again", w.Namespace), false
 	case work.CarriesRequest(w) && !changed:
-		return fmt.Sprintf("cluster %s is asked to stop automated sync after it has answered the sync that is on its way", w.Namespace), false
+		return fmt.Sprintf("cluster %s is asked to stop automated sync after the cluster has answered the requested sync", w.Namespace), false
 	case !changed && !work.Frozen(w):
 		return "", false
 	case changed || planned != w || !applied(w):
-		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed that yet", w.Namespace), changed
+		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
 	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace), false
 }

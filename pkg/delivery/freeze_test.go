@@ -63,22 +63,23 @@ func TestFreeze(t *testing.T) {
 	released := automatic().Annotation(apis.AnnotationRelease, "true")
 	decides(t, map[string]row{
 		"withdrawn": {is: of(automatic()).own(t).with(withdrawn), want: []string{"update cluster1", told},
-			says: "cluster cluster1 has been asked to stop automated sync, and has not confirmed that yet"},
-		"frozen, not applied": {is: of(automatic()).own(t, frozenAnd(false)).with(withdrawn), want: []string{told}, says: "has not confirmed that yet"},
+			says: "cluster cluster1 has been asked to stop automated sync, and has not confirmed the stop yet"},
+		"frozen, not applied": {is: of(automatic()).own(t, frozenAnd(false)).with(withdrawn), want: []string{told}, says: "has not confirmed the stop yet"},
 		"frozen": {is: of(automatic()).own(t, frozenAnd(true)).with(withdrawn), want: []string{told},
-			says: "cluster cluster1 has confirmed that automated sync is off. What runs there is unchanged. Automated sync goes on by itself when"},
+			says: "cluster cluster1 has confirmed that automated sync is off. The workload is unchanged. Automated sync continues when"},
 		"permitted again":                 {is: of(automatic()).own(t, frozenAnd(true)), want: []string{"update cluster1"}},
 		"synced by hand":                  {is: of(cascading()).own(t).with(withdrawn), want: []string{told}},
 		"the hub's spec alone is refused": {is: of(automatic()).own(t).with(unpermitted), want: []string{told}},
 		"to go elsewhere, which is refused": {
-			is: of(automatic()).at(t, "cluster2", fixture.UID).with(unpermitted), want: []string{told}, says: "until then cluster cluster2 keeps it"},
+			is: of(automatic()).at(t, "cluster2", fixture.UID).with(unpermitted), want: []string{told},
+			says: "until then, cluster cluster2 keeps the Application"},
 		"lost on the old cluster": {
 			is:   of(automatic()).at(t, "cluster2", fixture.UID).with(lostThere),
 			want: []string{"create cluster1", "  event Propagated", "update cluster2", "MoveWarning Moving"}, says: "cluster2 has been asked to stop"},
 		"on an unreachable cluster": {
-			is: of(automatic()).own(t).with(withdrawn).cluster("cluster1", away), want: []string{told}, says: "when Towline hears of it again"},
+			is: of(automatic()).own(t).with(withdrawn).cluster("cluster1", away), want: []string{told}, says: "when the cluster is available again"},
 		"on a paused cluster": {is: of(automatic()).own(t).with(withdrawn).cluster("cluster1", pausedCluster),
-			want: []string{"PausedWarning Paused", told}, says: "still syncs it automatically"},
+			want: []string{"PausedWarning Paused", told}, says: "still syncs the Application automatically"},
 		"paused by its author": {is: of(automatic()).own(t).with(withdrawn, func(s *situation) { s.Paused = "it" }),
 			want: []string{"update cluster1", "PausedWarning Paused", told}},
 		"released by its author": {is: of(released).own(t).with(lostThere), want: []string{"update cluster1", "ReleaseWarning Releasing", told},
@@ -92,12 +93,12 @@ func TestFreeze(t *testing.T) {
 			want: []string{"update cluster1", told}},
 		"deleted": {is: of(deletedApp(automatic())).own(t).with(lostThere), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
 		"a sync is on its way": {
-			is: of(automatic()).own(t, requesting).with(withdrawn), want: []string{told}, says: "after it has answered the sync that is on its way"},
+			is: of(automatic()).own(t, requesting).with(withdrawn), want: []string{told}, says: "after the cluster has answered the requested sync"},
 		"a sync has arrived": {
 			is: of(automatic()).own(t, requesting, reports("Healthy")).with(withdrawn), want: []string{"update cluster1", told}},
 		"a sync has arrived, and the spec is another": {
 			is:   of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).own(t, carriesBefore(t), reports("Healthy")).with(withdrawn),
-			want: []string{told}, says: "after it has answered"},
+			want: []string{told}, says: "after the cluster has answered"},
 		"another's": {is: of(automatic()).own(t, claimsBy(work.ReadOnly)).with(withdrawn), want: []string{told}},
 	})
 }

@@ -117,7 +117,7 @@ func (b *block) and(words string) *block {
 // nil.
 func (b *block) meanwhile(notice *block) *block {
 	if notice != nil {
-		b.Message += "; meanwhile it is " + notice.Message
+		b.Message += "; meanwhile the Application is " + notice.Message
 		b.Wait = b.Wait.and(notice.Wait)
 	}
 	return b

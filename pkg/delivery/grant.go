@@ -64,11 +64,11 @@ func (d *decision) withhold() *block {
 	}
 	if r := d.OperationRefused; r != nil {
 		return d.plan.blockAt(operationForbidden,
-			verdict{Words: "the requested operation is held back, and can be terminated: " + r.Message, Reason: r.Reason})
+			verdict{Words: "the requested operation is not sent, and can be terminated: " + r.Message, Reason: r.Reason})
 	}
 	return nil
 }
 
 func unreadOperation(err error) verdict {
-	return blockf("the requested operation cannot be read: %s: request it again", err)
+	return blockf("the requested operation cannot be read: %s: request the operation again", err)
 }

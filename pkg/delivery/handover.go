@@ -90,8 +90,8 @@ func (v *view) waitsForRelease(ws works) verdict {
 	if len(only(ws, v.handsOver)) == 0 {
 		return blockf("being released: waiting for the work agent of cluster %s to release the Application, which continues to run", clusters)
 	}
-	return blockf("being handed over to the hub's own Argo CD: waiting for cluster %s to remove its Application, and to keep all that the "+
-		"Application deployed%s. Until this condition is gone, both Argo CDs may deploy: remove spec.syncPolicy.automated on the hub until then",
+	return blockf("being handed over to the hub's own Argo CD: waiting for cluster %s to remove the Applications Application and to keep the "+
+		"deployed resources%s. Until this condition disappears, both Argo CDs may deploy: remove spec.syncPolicy.automated on the hub for this time",
 		clusters, v.blockers(ws))
 }
 
@@ -103,6 +103,7 @@ func (v *view) notPushedYet() string {
 		return ""
 	}
 	return fmt.Sprintf(". Do not remove the annotation %s now: the Argo CDs of the hub and of cluster %s would both deploy the Application. "+
-		"To hand it over to the hub's Argo CD, set the label again, wait until the Application is delivered, and remove both in one step",
+		"To hand the Application over to the hub's Argo CD, set the label again, wait until the Application is delivered, and remove the label "+
+		"and the annotation in one step",
 		apis.AnnotationSkipReconcile, cluster)
 }

@@ -50,7 +50,7 @@ func TestHandOver(t *testing.T) {
 		"the label and skip-reconcile are gone": {
 			is: of(unlabelled(to)).own(t), want: []string{"update cluster1", releaseWaits}, says: "remove spec.syncPolicy.automated on the hub"},
 		"skip-reconcile alone is gone": {
-			is: of(pushedTo(to)).own(t), want: []string{missing}, says: "both Argo CDs may deploy. To hand it over"},
+			is: of(pushedTo(to)).own(t), want: []string{missing}, says: "both Argo CDs may deploy. To hand the Application over"},
 		"skip-reconcile alone is gone, half way there": {is: of(pushedTo(to)).own(t, handed), want: []string{missing}},
 		"skip-reconcile alone is gone, while it was released": {
 			is: of(pushedTo(to)).own(t, releasedAnd(false)), want: []string{missing}, says: "waiting for the work agent"},

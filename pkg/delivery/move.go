@@ -72,7 +72,7 @@ func waitForPredecessor(v *view, _ *subject) outcome {
 		case !v.deletionRequested(w) && !v.knows(NeedOthers): // the deletion may have been requested a moment ago
 			return outcome{verdict: require(NeedOthers)}
 		case v.deletionRequested(w) && work.Seen(w):
-			return waitf("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
+			return waitf("the Application is sent to cluster %s after the cluster has removed the deleted Application of the same name (ManifestWork %s)",
 				w.Namespace, w.Name)
 		}
 	}
@@ -126,8 +126,8 @@ func waitForNewCluster(v *view, _ *subject) outcome {
 	if away == "" || len(kept) == 0 {
 		return done
 	}
-	return waitf("%s; %s. To change it where it is, set the annotation %s back to its old cluster; to send it anyway, "+
-		"set the annotation %s to %s", v.moving(kept, "%s keeps it unchanged until that cluster can take it"),
+	return waitf("%s; %s. To change the Application on the old cluster, set the annotation %s back to the old cluster; to send the Application "+
+		"anyway, set the annotation %s to %s", v.moving(kept, "%s keeps the Application unchanged until the new cluster is available"),
 		strings.TrimSuffix(away, "."), apis.AnnotationCluster, apis.AnnotationMoveOrder, apis.MoveNewFirst)
 }
 
@@ -138,12 +138,12 @@ func (d *decision) leaveOldCluster() *block {
 		return nil
 	}
 	if d.withdrawSent(old) { // the write wakes the controller for the next decision
-		return d.plan.blockAt(oldClusterWaits, blockf("%s", d.moving(old, "%s keeps it until then")))
+		return d.plan.blockAt(oldClusterWaits, blockf("%s", d.moving(old, "%s still has the Application")))
 	}
 	if b := d.removeFormer(old, 0); b != nil {
 		return b
 	}
-	words := d.moving(old, "it is sent there when %s has removed it") + d.running(old)
+	words := d.moving(old, "the Application is sent after %s has removed its copy") + d.running(old)
 	if kept := d.keptByOlder(); kept != "" {
 		words += "; " + kept
 	}
@@ -192,7 +192,7 @@ func (v *view) keptByOlder() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has a copy from an older controller, and keeps it. To remove this copy and what it deployed, delete ManifestWork %s",
+	return fmt.Sprintf("%s keeps a copy from an older controller. To remove this copy and its deployed resources, delete ManifestWork %s",
 		strings.Join(clusters, ", "), strings.Join(names, ", "))
 }
 
@@ -216,7 +216,7 @@ func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool
 	case len(former) == 0:
 		return d.moves("")
 	case changed || !applied(current):
-		return d.moves(d.moving(others, "%s keeps it until then"))
+		return d.moves(d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
 	left := d.Move.left(d.App, current, d.Now)
 	d.plan.addWait(Wait{After: left})
@@ -225,9 +225,9 @@ func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool
 	case first != nil:
 		return first
 	case left > 0:
-		return d.moves(d.moving(others, "%s keeps it until it is healthy there, or for "+d.Move.Timeout.String()))
+		return d.moves(d.moving(others, "%s keeps the Application until the new cluster's copy is healthy, or for "+d.Move.Timeout.String()))
 	}
-	words := d.moving(others, "waiting for %s to remove it")
+	words := d.moving(others, "waiting for %s to remove the Application")
 	if words != "" {
 		words += d.running(others)
 	}

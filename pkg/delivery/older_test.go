@@ -191,7 +191,7 @@ func TestOlderMoved(t *testing.T) {
 			is:   of(cascading()).own(t, reports("Healthy")).with(left(cascading(), false)),
 			want: []string{told}, says: "delete ManifestWork cluster2/"},
 		"healthy, disabled": {
-			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), true)), want: []string{told}, says: "cluster cluster2 has a copy " +
+			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), true)), want: []string{told}, says: "cluster cluster2 keeps a copy " +
 				"from an older controller"},
 		"not healthy in time": {
 			is: of(cascading()).own(t).with(left(cascading(), false), func(s *situation) { s.Move.Timeout = 0 }), want: []string{told}},
@@ -209,7 +209,7 @@ func TestOlderMoved(t *testing.T) {
 		"old first": {is: of(oldFirst()).with(left(oldFirst(), false)), want: []string{told}, says: "delete ManifestWork cluster2/"},
 		"beside one of Towline's": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster3", fixture.UID).cluster("cluster3").with(left(cascading(), false)),
-			want: []string{"delete cluster3", "  event WorkDeleted", told}, says: "cluster cluster2 has a copy from an older controller"},
+			want: []string{"delete cluster3", "  event WorkDeleted", told}, says: "cluster cluster2 keeps a copy from an older controller"},
 		"deleted": {
 			is:   of(deletedApp(cascading())).own(t).with(left(deletedApp(cascading()), false)),
 			want: []string{"update cluster2", "delete cluster1", "  event WorkDeleted", deletionWaits}},

@@ -91,11 +91,11 @@ func (v *view) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 	hub := v.App.Status.OperationState
 	switch {
 	case hub == nil || hub.StartedAt != there.StartedAt || v.deletionRequested(w):
-		return "; to shorten this, terminate the operation there"
+		return "; to shorten the wait, terminate the operation on the cluster"
 	case hub.Phase == "Terminating":
 		return "; the operation was asked to stop"
 	}
-	return fmt.Sprintf("; to shorten this, terminate the operation with kubectl -n %s patch applications.argoproj.io %s --type merge "+
+	return fmt.Sprintf("; to shorten the wait, terminate the operation with kubectl -n %s patch applications.argoproj.io %s --type merge "+
 		`-p '{"status":{"operationState":{"phase":"Terminating"}}}'`, v.App.Namespace, v.App.Name)
 }
 
@@ -152,8 +152,9 @@ func (p *Plan) withdrawOperation(w *workv1.ManifestWork) {
 	p.hub().Operation, p.TellFirst = none, true
 	p.Events = append(p.Events, Event{
 		Related: w, Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
-		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which will be deleted, so it was removed from the "+
-			"Application. It may have run there. Request it again if you still want a sync", w.Namespace, w.Name),
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which will be deleted, so Towline removed the "+
+			"operation from the Application. The operation may have run on the cluster. Request the operation again if you still want a "+
+			"sync", w.Namespace, w.Name),
 	})
 }
 

@@ -95,7 +95,7 @@ func waitForLoss(v *view, s *subject) outcome {
 	case s.Annotations[apis.AnnotationOrphanedAt] != "" || v.Loss.Left <= 0:
 		return done
 	}
-	wait := waitf("others may have been lost with it")
+	wait := waitf("the hub may have lost more Applications at the same time")
 	wait.After = v.Loss.Left
 	return wait
 }
@@ -123,13 +123,13 @@ func (d *decision) keep(s *subject) *block {
 		return b
 	}
 	updated := annotated(w, apis.AnnotationOrphanedAt, d.Now.UTC().Format(time.RFC3339))
-	d.plan.addStep(Step{Write: work.Change(w, updated), Log: "Kept a ManifestWork whose Application the hub has lost", Events: []Event{{
+	d.plan.addStep(Step{Write: work.Change(w, updated), Log: "Kept ManifestWork of a lost Application", Events: []Event{{
 		On: updated, Warning: true, Reason: apis.ReasonOrphaned, Action: "Hold",
 		Note: fmt.Sprintf("Application %s no longer exists on the hub, and Towline did not see its deletion. Was the hub restored from a "+
-			"backup? Cluster %s keeps the "+
-			"Application until it exists on the hub again, or until the annotation %s of this ManifestWork, or Towline's flag --after-restore, "+
+			"backup? Cluster %s keeps the Application until the Application exists on the hub again, or until the annotation %s of this "+
+			"ManifestWork, or Towline's flag --after-restore, "+
 			"says %s or %s. "+
-			"Do not delete this ManifestWork: the cluster would delete the Application, and with a finalizer of Argo CD also everything that it deployed",
+			"Do not delete this ManifestWork: the cluster would delete the Application, and with a finalizer of Argo CD also the deployed resources",
 			d.Key, w.Namespace, apis.AnnotationOrphaned, AfterRestoreAdopt, AfterRestoreDelete),
 	}}})
 	return nil

@@ -45,15 +45,17 @@ func outlastOutage(v *view, _ *subject) outcome {
 	case v.Choice.Set == "":
 		return done
 	case away && v.Choice.Chosen && deleted <= since:
-		return v.heldBack("%s, again. Its Placement still chooses it: when it is available, the Application continues there unchanged",
+		return v.heldBack("%s, again. The Placement still chooses the cluster: when the cluster is available, its Application continues unchanged",
 			strings.TrimSuffix(c.Unreachable, "."))
 	case away && !v.Choice.Chosen:
-		return v.heldBack("%s, so its Placement does not choose it. When it is available and chosen again, the Application continues there unchanged; "+
-			"when it is not chosen within %s, the Application is removed there", strings.TrimSuffix(c.Unreachable, "."), OutageGrace)
+		return v.heldBack("%s, so the Placement does not choose the cluster. When the cluster is available and chosen again, its Application "+
+			"continues unchanged. If the Placement does not choose the cluster within %s, the Application is removed from the "+
+			"cluster", strings.TrimSuffix(c.Unreachable, "."), OutageGrace)
 	case !away && v.Choice.Chosen:
 		return v.goesOn()
 	case !away && v.Now.Unix() < settled:
-		wait := v.heldBack("cluster %s is available again since %s, and has until %s to be chosen by its Placement; then the Application is removed there",
+		wait := v.heldBack("cluster %s is available again since %s; if the Placement does not choose the cluster before %s, the Application is "+
+			"removed from the cluster",
 			v.App.Cluster(), time.Unix(since, 0).UTC().Format(time.RFC3339), time.Unix(settled, 0).UTC().Format(time.RFC3339))
 		wait.After = soonest(wait.After, min(OutageGrace, time.Unix(settled, 0).Sub(v.Now)))
 		return wait
@@ -82,7 +84,8 @@ func (v *view) outlived(since int64) bool {
 
 // heldBack explains why an outage delays a removal, and the possible action.
 func (v *view) heldBack(format string, args ...any) outcome {
-	wait := waitf("its deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove it without waiting, "+
+	wait := waitf("the deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove the Application "+
+		"without waiting, "+
 		"set the annotation %s, or %s, to \"true\"", append(append([]any{v.App.DeletionTimestamp.UTC().Format(time.RFC3339)}, args...),
 		v.Choice.Set, apis.AnnotationDeleteOnOutage, apis.AnnotationForceDelete)...)
 	if unreadable(v.App, apis.AnnotationDeleteOnOutage) {
@@ -113,12 +116,13 @@ func (v *view) goesOn() outcome {
 	}
 	wait.finalize = marked
 	wait.Reason = apis.ReasonOutageOver
-	wait.Words = fmt.Sprintf("cluster %s is available and chosen again: what runs there continues unchanged, and ApplicationSet %s creates the "+
+	wait.Words = fmt.Sprintf("cluster %s is available and chosen again: the workload continues unchanged, and ApplicationSet %s creates the "+
 		"Application again",
 		v.App.Cluster(), v.Choice.Set)
 	if paused != "" {
 		wait.Reason = apis.ReasonPaused
-		wait.Words = "its deletion waits for the end of a pause: " + pausedBy(paused) + ". Then it ends on the hub only: " + wait.Words
+		wait.Words = "the deletion waits for the end of a pause: " + pausedBy(paused) + ". After the pause, the Application is deleted on the hub " +
+			"only: " + wait.Words
 	}
 	return wait
 }
@@ -156,9 +160,9 @@ func (p *Plan) tellOfOutage(w *workv1.ManifestWork, f *Facts) {
 	s := &p.Steps[i]
 	s.Events = append(s.Events, Event{On: s.Work, Warning: true, Reason: apis.ReasonLeftByOutage, Action: "Delete",
 		Note: fmt.Sprintf("the outage of cluster %s is over, and ApplicationSet %s has not created Application %s again within %s. The "+
-			"Application is removed from "+
-			"the cluster, and what it deployed stays there without an owner. Delete that there, or let the ApplicationSet create the Application "+
-			"again, which takes it over", w.Namespace, w.Annotations[apis.AnnotationApplicationSet], f.Key, ReturnWindow)})
+			"Application is removed from the cluster, and its deployed resources stay there without an owner. Delete the resources on the cluster, "+
+			"or let the ApplicationSet create the Application again, which takes over the "+
+			"resources", w.Namespace, w.Annotations[apis.AnnotationApplicationSet], f.Key, ReturnWindow)})
 }
 
 // returnsBy returns the time until which a work stays for the return of its Application; zero for none. The work's

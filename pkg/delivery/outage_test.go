@@ -61,7 +61,7 @@ func TestOutage(t *testing.T) {
 			is: lost(deletedAgo(time.Minute)).with(func(s *situation) { s.Choice.Unwatched = true }), want: []string{heldNow, "after 1m0s"}},
 		"away, and chosen all the same": {is: lost(deletedAgo(time.Minute)).with(chosen), want: asToday},
 		"away again, before it could go on": {
-			is: lost(deletedAgo(2 * time.Hour)).with(chosen), want: []string{heldNow}, says: "still chooses it"},
+			is: lost(deletedAgo(2 * time.Hour)).with(chosen), want: []string{heldNow}, says: "still chooses the cluster"},
 		"away, and by no Placement":      {is: lost(deletedAgo(time.Minute)).with(func(s *situation) { s.Choice = Choice{} }), want: asToday},
 		"away, and of no ApplicationSet": {is: lost(cascading().Deleted(now)), want: asToday},
 		"away, and asked to go": {
@@ -83,7 +83,7 @@ func TestOutage(t *testing.T) {
 		"never available": {
 			is: of(deletedAgo(time.Minute)).own(t).cluster("cluster1", away).with(followed), want: asToday},
 		"back, and not looked at yet": {
-			is: back(deletedAgo(time.Hour), time.Second), want: []string{heldNow, "after 1m59s"}, says: "has until"},
+			is: back(deletedAgo(time.Hour), time.Second), want: []string{heldNow, "after 1m59s"}, says: "if the Placement does not choose the cluster before"},
 		"back by a clock that is ahead": {
 			is: back(deletedAgo(time.Hour), -time.Hour), want: []string{heldNow, "after 2m0s"}},
 		"available since a moment ago, and sent after that": {
@@ -109,7 +109,7 @@ func TestOutage(t *testing.T) {
 		"back, chosen, and remembered but where it is paused": {
 			is: back(deletedAgo(time.Hour), time.Second).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster).
 				with(chosen, func(s *situation) { returnsWithin(ReturnWindow)(s.Own) }),
-			want: []string{pausedThere}, says: "on Namespace cluster2. Then"},
+			want: []string{pausedThere}, says: "on Namespace cluster2. After the pause"},
 		"back, chosen, remembered, and paused since": {
 			is: back(deletedAgo(time.Hour), time.Second).at(t, "cluster2", fixture.UID, returnsWithin(ReturnWindow)).cluster("cluster2", pausedCluster).
 				with(chosen, func(s *situation) { returnsWithin(ReturnWindow)(s.Own) }),

@@ -12,7 +12,7 @@ func pausedBy(by string) string {
 }
 
 func pausedBecause(by, what string) verdict {
-	return blockf("%s: %s, and what the cluster reports is still shown", pausedBy(by), what)
+	return blockf("%s: %s, and the hub still shows the reports of the cluster", pausedBy(by), what)
 }
 
 // pausedAt returns the name of the object that pauses the Application or its target cluster; empty for none.
@@ -25,7 +25,7 @@ func checkPaused(v *view) verdict {
 	case by == "":
 		return pass
 	case !v.App.DeletionTimestamp.IsZero():
-		return pausedBecause(by, "its deletion waits")
+		return pausedBecause(by, "the deletion waits")
 	}
 	return pausedBecause(by, "changes on the hub wait")
 }
@@ -37,7 +37,7 @@ var clusterPaused = &Gate{Name: "cluster paused", Type: paused, Reason: apis.Rea
 	if by == "" {
 		return done
 	}
-	return outcome{verdict: pausedBecause(by, "removals from there wait")}
+	return outcome{verdict: pausedBecause(by, "removals from the cluster wait")}
 }}
 
 // waitForRelease blocks a release while the Application or the cluster is paused. The end of the pause wakes the
@@ -47,7 +47,7 @@ func waitForRelease(v *view, s *subject) outcome {
 	if by == "" {
 		return done
 	}
-	return outcome{verdict: pausedBecause(by, "its release waits")}
+	return outcome{verdict: pausedBecause(by, "the release waits")}
 }
 
 // checkReleaseUndecided blocks the deletion of an Application with an unreadable annotation release. The author may
@@ -56,6 +56,6 @@ func checkReleaseUndecided(v *view) verdict {
 	if !v.App.Cascades() || !unreadable(v.App, apis.AnnotationRelease) {
 		return pass
 	}
-	return blockf("being deleted since %s: %s. Until then the cluster keeps everything",
+	return blockf("being deleted since %s: %s. Until the correction, the cluster keeps everything",
 		v.App.DeletionTimestamp.UTC().Format(time.RFC3339), misread(v.App, apis.AnnotationRelease, "true", "false"))
 }

@@ -247,7 +247,8 @@ func (r *relaying) dropOperation() {
 	}
 	r.events = append(r.events, Event{
 		Warning: true, Reason: apis.ReasonOperationInvalid, Action: "Propagate",
-		Note: "the requested operation had no sync, so it asked for nothing, and was removed. Request it again if you still want a sync",
+		Note: "the requested operation had no field sync, so Towline removed the operation. Request the operation again, with the field sync, if " +
+			"you still want a sync",
 	})
 }
 
@@ -340,7 +341,8 @@ func (r *relaying) relayRefresh(sent relay.Refresh) {
 	case answered:
 		r.refresh, r.refreshEnds = ptr.To(""), true
 	default:
-		r.refresh, r.refreshEnds = ptr.To(fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
+		r.refresh, r.refreshEnds = ptr.To(fmt.Sprintf("cluster %s has not refreshed within %s of the request: is the cluster available? The "+
+			"request was dropped",
 			r.to.Cluster(), relay.RefreshDeadline)), true
 	}
 }
@@ -361,8 +363,9 @@ func droppedSince(app *argocd.Application, sent relay.Refresh) bool {
 // late warns once that the cluster has not compared the change, despite Towline's requests since then. A warning
 // about another cluster, before a move, or about an earlier request is replaced.
 func (r *relaying) late(since time.Time) {
-	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared it, although Towline has asked for that since %s: "+
-		"is it available, and does the application controller of its Argo CD run?", r.to.Cluster(), since.UTC().Format(time.RFC3339))
+	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared the new form, although Towline has requested a "+
+		"comparison since %s: is the cluster available, and does the application controller of its Argo CD "+
+		"run?", r.to.Cluster(), since.UTC().Format(time.RFC3339))
 	shown := r.to.Status.Conditions
 	if i := argocd.IndexCondition(shown, apis.ConditionRefreshWarning); i < 0 || shown[i].Message != warning {
 		r.refresh = &warning

@@ -205,7 +205,7 @@ func TestRelay(t *testing.T) {
 			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				s.Own = workFor(t, app().Obj(), carrying, unanswered)
 				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
-			}), want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "Undo the change until it has moved"},
+			}), want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "Undo the change until the move is over"},
 		"to go, and on its way": {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered),
 			want: []string{"update cluster1", "DeletionWarning Deleting"}},

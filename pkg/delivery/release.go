@@ -95,7 +95,7 @@ func keepDependencies(v *view, s *subject) outcome {
 	case v.Dependencies[s.UID]:
 		return done
 	}
-	return waitf("cluster %s has not confirmed that the dependencies of the Application stay there", s.Namespace)
+	return waitf("cluster %s has not confirmed that the dependencies of the Application stay on the cluster", s.Namespace)
 }
 
 // releaseAll releases works. A blocked work does not prevent the others. releaseAll returns the block or the notice
@@ -131,7 +131,7 @@ func (d *decision) release() {
 // releasedWhile returns the notice about a released Application, with the condition for the release. The end of each
 // work has an event of its own.
 func releasedWhile(holds string) verdict {
-	return blockf(releasedWords+"what runs on a cluster stays there, and Towline does not manage it while %s", holds)
+	return blockf(releasedWords+"the workload stays on its cluster, and Towline does not manage the workload while %s", holds)
 }
 
 // releasedWords is the start of the message about a released Application.
@@ -161,9 +161,9 @@ func (d *decision) disown() {
 	case going && d.Own == nil && Named(d.App):
 		d.require(NeedOwn)
 	case !going && d.leftBehind():
-		holds := "the label " + apis.LabelPull + " is not there"
+		holds := "the label " + apis.LabelPull + " is missing"
 		if d.Presence == Present {
-			holds = "the label " + apis.LabelPull + " does not say true"
+			holds = "the label " + apis.LabelPull + " is not \"true\""
 		}
 		d.plan.addCondition(d.plan.blockAt(releasedNotice, releasedWhile(holds+d.notPushedYet())))
 	}

@@ -54,9 +54,9 @@ func returnFirst(v *view, _ *subject) outcome {
 		return done
 	}
 	why, _, _ := strings.Cut(r.Message, ": ") // the advice after the colon is for an Application that asks for this place
-	wait := waitf("moving from namespace %s to namespace %s of cluster %s: the Application there has to lose its finalizers first, so that what it "+
-		"deployed stays. It has changed on the hub since an operation was sent to it, and in its new form may not be sent there: %s. Undo the "+
-		"change until it has moved, or permit it there until then",
+	wait := waitf("moving from namespace %s to namespace %s of cluster %s: the Application in the old namespace has to lose its finalizers "+
+		"first, so that the deployed resources stay. The Application has changed on the hub since the last operation was sent, and the new form "+
+		"is not permitted in the old namespace: %s. Undo the change until the move is over, or permit the new form in the old namespace until then",
 		v.allowed().ClusterNamespace(), v.App.ClusterNamespace(), v.App.Cluster(), why)
 	wait.Reason = r.Reason
 	return wait
@@ -70,8 +70,8 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 	if !v.relocates() || work.CarriesRequest(v.Own) {
 		return done
 	}
-	wait := waitf("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace %s, "+
-		"so that what it deployed stays", v.App.ClusterNamespace(), v.App.Cluster(), targetIn(v.Own, v.App).Namespace)
+	wait := waitf("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace "+
+		"%s, so that the deployed resources stay", v.App.ClusterNamespace(), v.App.Cluster(), targetIn(v.Own, v.App).Namespace)
 	updated, changed := work.Removable(v.Own, nil)
 	switch {
 	case changed:
@@ -79,7 +79,7 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 	case work.FinalizersDropped(v.Own, false), v.keptThere():
 		return done
 	case blocker(v.Own) != "":
-		wait.Words += "; but " + blocker(v.Own) + ". To change the Application there, undo the change of namespace"
+		wait.Words += "; but " + blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
 	}
 	return v.askAgain(v.Own, wait)
 }

@@ -127,7 +127,7 @@ var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outc
 	if !work.Seen(s.ManifestWork) || work.Bare(s.ManifestWork) {
 		return done
 	}
-	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay there", s.Namespace, s.Name)
+	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
 	if updated, changed := work.Baring(s.ManifestWork); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
@@ -208,22 +208,23 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 // blocker returns why a leaving work cannot be deleted yet: the cluster cannot apply the final form of the
 // Application, or users on the cluster hold the Application by finalizers. Empty for no known reason.
 func blocker(w *workv1.ManifestWork) string {
-	destroys, why := takesAlong(w), "it could not apply the ManifestWork"
+	destroys, why := takesAlong(w), "the work agent could not apply the ManifestWork"
 	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
 		why = c.Message
 	}
 	switch outcome := work.Outcome(w); {
 	case outcome == "" || work.FinalizersDropped(w, destroys):
 	case work.Unread(w, destroys):
-		return fmt.Sprintf("cluster %s cannot say whether the Application is still there: %s. If this lasts for %s, "+
-			"Towline treats the Application as removed", w.Namespace, why, unreadLasts)
+		return fmt.Sprintf("cluster %s cannot report whether its Application still exists: %s. If the error lasts for %s, Towline treats the "+
+			"Application as removed", w.Namespace, why, unreadLasts)
 	case outcome == metav1.ConditionFalse:
-		return "cluster " + w.Namespace + " refuses that: " + why
+		return "cluster " + w.Namespace + " refuses the change: " + why
 	case work.UpdateModeOf(w) == work.ReadOnly:
-		return "cluster " + w.Namespace + " has not said yet whether the Application there came from this hub"
+		return "cluster " + w.Namespace + " has not reported yet whether its Application came from this hub"
 	case work.Uncascaded(w):
-		return fmt.Sprintf("somebody on cluster %s removes the finalizer %s, which Towline puts back: without that finalizer, what the Application "+
-			"deployed would stay there. Towline goes on when the work agent has put the finalizer back, at most six minutes after the removals end",
+		return fmt.Sprintf("a writer on cluster %s removes the finalizer %s, which Towline puts back: without the finalizer, the deployed "+
+			"resources would stay on the cluster. The removal of the Application continues when the work agent has put the finalizer back, at most "+
+			"six minutes after the writer stops",
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
 		if left, known := work.Left(w); known && len(left) > 0 {
@@ -236,8 +237,9 @@ func blocker(w *workv1.ManifestWork) string {
 // heldByOthers describes the finalizers added by others to the cluster's Application, and their removal.
 func heldByOthers(w *workv1.ManifestWork, left []string) string {
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	return fmt.Sprintf("somebody on cluster %s gave the Application the finalizer %s, with which its removal would delete everything that it deployed: "+
-		`remove the finalizer there, for example with kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
+	return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
+		"deployed resources: remove the finalizer on the cluster, for example with "+
+		`kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
 		w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 }
 
@@ -261,8 +263,8 @@ func tellOfBlocker(w *workv1.ManifestWork) []Event {
 	}
 	return []Event{{
 		On: w, Warning: true, Reason: apis.ReasonRemovalRefused, Action: "Delete",
-		Note: fmt.Sprintf("the hub Application is gone and what it deployed should stay, but %.700s. Towline deletes this ManifestWork when "+
-			"that is solved, or when "+
-			"the Application is gone from the cluster. Do not delete it before: the cluster would then delete what was deployed", why),
+		Note: fmt.Sprintf("the hub's Application is gone and the deployed resources should stay, but %.700s. Towline deletes this ManifestWork "+
+			"when the cause is fixed, or when the Application is gone from the cluster. Do not delete this ManifestWork before: the cluster would "+
+			"then delete the deployed resources", why),
 	}}
 }

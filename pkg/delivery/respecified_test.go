@@ -55,8 +55,8 @@ func TestRespecified(t *testing.T) {
 		}
 	}
 	pending := pendingFor(time.Minute)
-	told := "the Application has changed, and cluster cluster1 has not compared it, although Towline has asked for that since " +
-		now.Add(-time.Hour).UTC().Format(time.RFC3339) + ": is it available, and does the application controller of its Argo CD run?"
+	told := "the Application has changed, and cluster cluster1 has not compared the new form, although Towline has requested a comparison since " +
+		now.Add(-time.Hour).UTC().Format(time.RFC3339) + ": is the cluster available, and does the application controller of its Argo CD run?"
 	decides(t, map[string]row{
 		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"out of sync": {is: of(shows("OutOfSync", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
@@ -112,7 +112,8 @@ func TestRespecified(t *testing.T) {
 func TestLate(t *testing.T) {
 	d := relaying{view: &view{Facts: &Facts{}}, to: app().Obj()}
 	d.late(now)
-	if want := "cluster cluster1 has not compared it, although Towline has asked for that since " + now.UTC().Format(time.RFC3339); d.refresh == nil ||
+	if want := "cluster cluster1 has not compared the new form, although Towline has requested a comparison since " +
+		"" + now.UTC().Format(time.RFC3339); d.refresh == nil ||
 		!strings.Contains(*d.refresh, want) || d.refreshEnds {
 		t.Errorf("says %v, want %q", d.refresh, want)
 	}

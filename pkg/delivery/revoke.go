@@ -95,7 +95,7 @@ func waitForObject(v *view, s *subject) outcome {
 	if r.Missing == "" {
 		return done
 	}
-	wait := waitf("cluster %s keeps the Application unchanged, because Towline removes nothing when an object is only missing: %s",
+	wait := waitf("cluster %s keeps the Application unchanged, because a missing object is not a reason to remove an Application: %s",
 		s.Namespace, r.Missing)
 	wait.Reason = r.Reason
 	return wait
@@ -107,8 +107,8 @@ func waitForFewer(v *view, s *subject) outcome {
 	if !r.Held {
 		return done
 	}
-	return waitf("cluster %s keeps it unchanged: more than %d Applications lost their permission at the same time, so Towline removes none of them "+
-		"until each is permitted again. To remove the Applications, delete them: %s",
+	return waitf("cluster %s keeps the Application unchanged: more than %d Applications lost their permission at the same time, so Towline "+
+		"removes no Application until all are permitted again. To remove an Application nevertheless, delete the Application on the hub: %s",
 		s.Namespace, v.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 
@@ -119,7 +119,7 @@ func waitForGrace(v *view, s *subject) outcome {
 	if !when.After(v.Now) {
 		return done
 	}
-	wait := waitf("cluster %s is asked to remove the Application at %s, unless it is permitted again by then: %s",
+	wait := waitf("cluster %s is asked to remove the Application at %s, unless the Application is permitted again by then: %s",
 		s.Namespace, when.UTC().Format(time.RFC3339), r.Refusal.Message)
 	wait.Reason, wait.After = r.Refusal.Reason, max(when.Sub(v.Now), time.Millisecond)
 	return wait

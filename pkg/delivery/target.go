@@ -23,7 +23,8 @@ func checkClaimants(v *view) verdict {
 	if c == nil {
 		return pass
 	}
-	return blockf("Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
+	return blockf("Application %s has the same namespace and name on cluster %s: give this Application a different name, or a different "+
+		"namespace in the annotation %s",
 		types.NamespacedName{Namespace: c.App.Namespace, Name: c.App.Name}, v.App.Cluster(), apis.AnnotationAppNamespace)
 }
 
@@ -92,8 +93,8 @@ func checkTargetFree(v *view) verdict {
 		if !ok || owner == v.Key || w.Name == work.Name(v.App) || !hasTargetOf(w, v.App) {
 			continue
 		}
-		return blockf("cluster %s still has the Application %s/%s of ManifestWork %s, which is the hub's %s: "+
-			"this one is sent after that one has been removed", w.Namespace, v.App.ClusterNamespace(), v.App.Name, w.Name, owner)
+		return blockf("cluster %s still has the Application %s/%s of ManifestWork %s, which belongs to the hub's Application %s: this Application "+
+			"is sent after the removal of the other Application", w.Namespace, v.App.ClusterNamespace(), v.App.Name, w.Name, owner)
 	}
 	return pass
 }
@@ -142,7 +143,7 @@ func checkHubCopy(v *view) verdict {
 	case v.HubCopy == nil || v.HubCopy.Annotations[apis.AnnotationWork] == work.Name(v.App):
 		return pass
 	}
-	return blockf("cluster %s is the hub itself, which has another Application %s/%s: set the annotation %s to another namespace",
+	return blockf("cluster %s is the hub itself, which has an Application %s/%s of its own: set the annotation %s to a different namespace",
 		v.App.Cluster(), v.App.ClusterNamespace(), v.App.Name, apis.AnnotationAppNamespace)
 }
 
@@ -150,7 +151,8 @@ func checkOwnWork(v *view) verdict {
 	if v.Own == nil || v.deletionRequested(v.Own) || work.Carries(v.Own, v.App) {
 		return pass
 	}
-	return blockf("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name",
+	return blockf("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete the ManifestWork, or create "+
+		"the work again under a different name",
 		work.Key(v.App))
 }
 

@@ -136,12 +136,12 @@ func TestOf(t *testing.T) {
 			s.Conditions = []argocd.Condition{{Type: apis.ConditionResourcesDegraded, Message: "Deployment ui: no image"}}
 		})), verdict: why.Blocked, broken: why.LinkResources, says: "Degraded: Deployment ui: no image"},
 		"released": {is: good(func(f *why.Facts) {
-			f.Plan.Conditions = []delivery.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: what runs on a cluster stays there"}}
-		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays there"},
+			f.Plan.Conditions = []delivery.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: the workload stays on its cluster"}}
+		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays on its cluster"},
 		"a tenant of what is released": {is: good(func(f *why.Facts) {
 			f.Plan, f.WorkUnread, f.Work = nil, true, nil
-			f.App.Status.Conditions = []argocd.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: what runs on a cluster stays there"}}
-		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays there"},
+			f.App.Status.Conditions = []argocd.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: the workload stays on its cluster"}}
+		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays on its cluster"},
 		"a tenant of what is being released": {is: good(func(f *why.Facts) {
 			f.Plan, f.WorkUnread, f.Work = nil, true, nil
 			f.App.Status.Conditions = []argocd.Condition{{Type: apis.ConditionReleaseWarning, Message: "the cluster is asked to keep it"}}
