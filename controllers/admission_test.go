@@ -99,10 +99,10 @@ func makeApplication(t *testing.T, namespace string) *argocd.Application {
 	return app
 }
 
-// TestWhatTowlinesTokenMayDoToAnOperation: Towline may identify an operation, and remove an operation. An operation
-// deploys any source named in the operation, so Towline may change no other field. The name and the namespace of the
-// ServiceAccount do not matter.
-func TestWhatTowlinesTokenMayDoToAnOperation(t *testing.T) {
+// TestTowlineMayOnlyIdentifyOrRemoveOperations: Towline may identify an operation, and remove an operation. An
+// operation deploys any source named in the operation, so Towline may change no other field. The name and the namespace
+// of the ServiceAccount do not matter.
+func TestTowlineMayOnlyIdentifyOrRemoveOperations(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	for _, account := range []string{"argocd/towline-controller", "elsewhere/acme-delivery"} {
 		t.Run(account, func(t *testing.T) {
@@ -163,9 +163,9 @@ func testOperations(t *testing.T, towline client.Client) {
 	}
 }
 
-// TestWhoIsNotHeldToTowlinesRules: the rules for Towline do not apply to administrators, or to users who may write
+// TestUsersOutsideTheRulesForTowline: the rules for Towline do not apply to administrators, or to users who may write
 // Applications but no reports.
-func TestWhoIsNotHeldToTowlinesRules(t *testing.T) {
+func TestUsersOutsideTheRulesForTowline(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
 	app := makeApplication(t, namespace(t, unique("apps")))
 	change := func(c client.Client) error {
@@ -208,9 +208,9 @@ func account(t *testing.T, namespace string) client.Client {
 	return as(t, "system:serviceaccount:"+namespace+":a-agent", administrators, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }
 
-// TestWhoIsAnAgentOfACluster: an agent may change only the finalizers and the status of Towline's works. The rule holds
-// for every registration method of Open Cluster Management (1.2). All other users may change everything.
-func TestWhoIsAnAgentOfACluster(t *testing.T) {
+// TestIdentitiesOfAClustersAgents: an agent may change only the finalizers and the status of Towline's works. The rule
+// holds for every registration method of Open Cluster Management (1.2). All other users may change everything.
+func TestIdentitiesOfAClustersAgents(t *testing.T) {
 	applyPolicy(t, "works.yaml")
 	c := cluster(t)
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
@@ -237,9 +237,9 @@ func TestWhoIsAnAgentOfACluster(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentMayDoToItsManagedCluster: an agent may not change the fields of its ManagedCluster that select the
+// TestRightsOfAnAgentOnItsManagedCluster: an agent may not change the fields of its ManagedCluster that select the
 // rules for the cluster. While the cluster joins, the agent may add addresses.
-func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
+func TestRightsOfAnAgentOnItsManagedCluster(t *testing.T) {
 	applyPolicy(t, "clusters.yaml")
 	c := cluster(t, withURL("https://mine.example.com"), withLabel("env", "dev"), func(c *clusterv1.ManagedCluster) {
 		c.Annotations = map[string]string{apis.AnnotationArgoCDNamespace: "argocd", "example.com/a": "b"}
@@ -285,9 +285,9 @@ func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
 	}
 }
 
-// TestAnAgentReportsForItsCluster: an agent may report only for its own cluster, even if RBAC permits all agents to
+// TestAnAgentReportsOnlyForItsCluster: an agent may report only for its own cluster, even if RBAC permits all agents to
 // create reports.
-func TestAnAgentReportsForItsCluster(t *testing.T) {
+func TestAnAgentReportsOnlyForItsCluster(t *testing.T) {
 	applyPolicy(t, "applicationreports.yaml")
 	a, b := cluster(t), cluster(t)
 	const all = "system:open-cluster-management:addon:towline-agent"

@@ -32,9 +32,9 @@ func expectClaim(t *testing.T, app *argocd.Application, want work.UpdateMode) *w
 	return w
 }
 
-// TestAdoptionAsks: a new work overwrites nothing. After a successful apply, Towline does not write the work only to
-// change the update mode. The next change of the work includes the new mode.
-func TestAdoptionAsks(t *testing.T) {
+// TestAdoptionMatching: a new work overwrites nothing. After a successful apply, Towline does not write the work only
+// to change the update mode. The next change of the work includes the new mode.
+func TestAdoptionMatching(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -118,9 +118,9 @@ func TestAdoptionNever(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestAdoptionIsNotAskedFor: no adoption is necessary for an Application that Towline or an older controller has
-// delivered.
-func TestAdoptionIsNotAskedFor(t *testing.T) {
+// TestAdoptionOfADeliveredApplicationIsNotNeeded: no adoption is necessary for an Application that Towline or an older
+// controller has delivered.
+func TestAdoptionOfADeliveredApplicationIsNotNeeded(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)
 	b := application(t, c)
@@ -145,9 +145,9 @@ func TestAdoptionIsNotAskedFor(t *testing.T) {
 	expectClaim(t, older, work.ForceApply)
 }
 
-// TestReleaseOfWhatWasNotTaken: the release of an Application that was not adopted does not change the Application on
-// the cluster.
-func TestReleaseOfWhatWasNotTaken(t *testing.T) {
+// TestReleaseOfAnApplicationThatWasNotAdopted: the release of an Application that was not adopted does not change the
+// Application on the cluster.
+func TestReleaseOfAnApplicationThatWasNotAdopted(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)

@@ -38,9 +38,9 @@ func madeAgain(t *testing.T, app *argocd.Application, annotations map[string]str
 	return again
 }
 
-// TestMadeAgainInAnotherNamespace: the second Application, in a different namespace of the same cluster, takes over the
-// workload of the first Application. The first Application leaves the cluster without its workload.
-func TestMadeAgainInAnotherNamespace(t *testing.T) {
+// TestRecreatedInADifferentNamespace: the second Application, in a different namespace of the same cluster, takes over
+// the workload of the first Application. The first Application leaves the cluster without its workload.
+func TestRecreatedInADifferentNamespace(t *testing.T) {
 	towline := start(t)
 	app := deployed(t)
 	old := workOf(t, app)
@@ -61,10 +61,10 @@ func TestMadeAgainInAnotherNamespace(t *testing.T) {
 	expectKept(t, w)
 }
 
-// TestMadeAgainOnAnotherCluster: the first Application was deleted without a cascade, and its cluster has not confirmed
-// the deletion. The finalizers of the second Application do not apply to the first Application's workload on the old
-// cluster.
-func TestMadeAgainOnAnotherCluster(t *testing.T) {
+// TestRecreatedOnADifferentCluster: the first Application was deleted without a cascade, and its cluster has not
+// confirmed the deletion. The finalizers of the second Application do not apply to the first Application's workload on
+// the old cluster.
+func TestRecreatedOnADifferentCluster(t *testing.T) {
 	start(t)
 	for title, order := range map[string]string{"new-first": apis.MoveNewFirst, "old-first": apis.MoveOldFirst, "deleted": ""} {
 		t.Run(title, func(t *testing.T) {
@@ -97,9 +97,9 @@ func TestMadeAgainOnAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestMadeAgainAndDeletedAtOnce: the second Application requests a cascade for the workload that the first Application
+// TestRecreatedAndDeletedAtOnce: the second Application requests a cascade for the workload that the first Application
 // brought to the same place. The hub therefore waits for the cascade.
-func TestMadeAgainAndDeletedAtOnce(t *testing.T) {
+func TestRecreatedAndDeletedAtOnce(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -121,9 +121,9 @@ func TestMadeAgainAndDeletedAtOnce(t *testing.T) {
 	expectGone(t, again)
 }
 
-// TestAWorkMadeAnewIsNotUnseen: the previous work was deleted without its agent, as in the case of a second import of a
-// ManagedCluster. The cluster has the Application, and would destroy it on finding no work.
-func TestAWorkMadeAnewIsNotUnseen(t *testing.T) {
+// TestARecreatedWorkIsNotUnseen: the previous work was deleted without its agent, as in the case of a second import of
+// a ManagedCluster. The cluster has the Application, and would destroy it on finding no work.
+func TestARecreatedWorkIsNotUnseen(t *testing.T) {
 	start(t)
 	t.Run("without a cascade", func(t *testing.T) {
 		app := madeAnew(t)
@@ -201,9 +201,9 @@ func TestAWorkThatWasRestored(t *testing.T) {
 	expectDeleting(t, restored)
 }
 
-// TestAnotherNamespaceOfAWorkWithoutOptions: the first pull controllers set no options on their works. Only the
+// TestChangeOfNamespaceOfAWorkWithoutOptions: the first pull controllers set no options on their works. Only the
 // Application in the work tells its namespace on the cluster.
-func TestAnotherNamespaceOfAWorkWithoutOptions(t *testing.T) {
+func TestChangeOfNamespaceOfAWorkWithoutOptions(t *testing.T) {
 	for title, labels := range map[string]map[string]string{"seen": {apis.LabelPull: "true"}, "without its label": nil} {
 		t.Run(title, func(t *testing.T) {
 			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -225,9 +225,9 @@ func TestAnotherNamespaceOfAWorkWithoutOptions(t *testing.T) {
 	}
 }
 
-// TestForceDeleteOfWhatIsToStay: the hub no longer waits for the cluster, and the workload on the cluster stays all the
-// same.
-func TestForceDeleteOfWhatIsToStay(t *testing.T) {
+// TestForceDeleteOfAWorkloadThatStays: the hub no longer waits for the cluster, and the workload on the cluster stays
+// all the same.
+func TestForceDeleteOfAWorkloadThatStays(t *testing.T) {
 	start(t)
 	c := cluster(t)
 	app := application(t, c).Finalizers(apis.FinalizerResources, apis.FinalizerPostDelete).Obj()
@@ -243,9 +243,9 @@ func TestForceDeleteOfWhatIsToStay(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestGivingWayToOneThatIsReleased: the agent of the first Application has released the Application on the cluster. The
-// work of the second Application is then the only owner.
-func TestGivingWayToOneThatIsReleased(t *testing.T) {
+// TestTakingOverFromAReleasedApplication: the agent of the first Application has released the Application on the
+// cluster. The work of the second Application is then the only owner.
+func TestTakingOverFromAReleasedApplication(t *testing.T) {
 	c := cluster(t)
 	inPlace := func() *argocd.Application {
 		app := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Finalizers(apis.FinalizerResources).Obj()
@@ -278,9 +278,9 @@ func TestGivingWayToOneThatIsReleased(t *testing.T) {
 	expectKept(t, workOf(t, second))
 }
 
-// TestMoveToWhereItIsNotThereAnyMore: the last report of an Application does not count if the agent finds no
+// TestMoveToAClusterThatLostTheApplication: the last report of an Application does not count if the agent finds no
 // Application, or cannot read the Application.
-func TestMoveToWhereItIsNotThereAnyMore(t *testing.T) {
+func TestMoveToAClusterThatLostTheApplication(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Move.Timeout = time.Hour })
 	for title, available := range map[string]metav1.ConditionStatus{
 		"it is not there": metav1.ConditionFalse, "it cannot be read": metav1.ConditionUnknown,

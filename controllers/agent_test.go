@@ -400,7 +400,7 @@ func TestAgentStartsWithoutTheHub(t *testing.T) {
 	expectHealth(t, app, "Degraded")
 }
 
-func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
+func TestAgentRewritesADeletedReport(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
 	startAgent(t, app.Cluster())
@@ -417,9 +417,9 @@ func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAgentWritesNoReportAgainOfAReleasedApplication: the mark stays on the cluster's Application, and the hub does not
+// TestAgentRewritesNoReportOfAReleasedApplication: the mark stays on the cluster's Application, and the hub does not
 // read a report of a released Application. After the release is taken back, the agent reports the Application again.
-func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
+func TestAgentRewritesNoReportOfAReleasedApplication(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
 	kept, keptThere := neighbour(t, app, there)
@@ -539,7 +539,7 @@ func TestReportsOfAHostileAgent(t *testing.T) {
 	expectHealth(t, neighbour, "Degraded")
 }
 
-func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
+func TestReportOnAnotherApplicationIsIgnored(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
 	key := work.Key(app)
@@ -569,9 +569,9 @@ func reported(t *testing.T, app *argocd.Application, status string) {
 	create(t, r)
 }
 
-// TestAReportThatWasThereFirst: the hub's cache drops the content of a report without an Application. Towline reads the
-// report again when a matching Application appears.
-func TestAReportThatWasThereFirst(t *testing.T) {
+// TestAReportBeforeItsApplication: the hub's cache drops the content of a report without an Application. Towline reads
+// the report again when a matching Application appears.
+func TestAReportBeforeItsApplication(t *testing.T) {
 	start(t)
 	c := cluster(t)
 	app := application(t, c).Label(apis.LabelPull, "false").Obj()

@@ -279,7 +279,7 @@ func TestAggregationOfAnUnreachableCluster(t *testing.T) {
 	})
 }
 
-func TestAggregationOfWhatCannotBeSent(t *testing.T) {
+func TestAggregationOfAnApplicationThatCannotBeSent(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
 	app := set.application(cluster(t), "a").NoAnnotation(apis.AnnotationSkipReconcile).Obj()
@@ -406,7 +406,7 @@ func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 	}
 }
 
-func TestAggregationRepairsWhatOthersWrite(t *testing.T) {
+func TestAggregationRepairsForeignWrites(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
 	app := set.application(cluster(t), "a").Obj()

@@ -96,9 +96,9 @@ func (s *scene) allow(t *testing.T, change func(*argocd.AppProjectSpec)) {
 	edit(t, project(s.app.Project()), func(p *argocd.AppProject) { change(&p.Spec); p.Spec.Raw = nil })
 }
 
-// TestWhoMaySendWhatWhere: each refusal names the missing grant. After the grant, the Application continues without a
+// TestMissingGrantsAreNamed: each refusal names the missing grant. After the grant, the Application continues without a
 // further action.
-func TestWhoMaySendWhatWhere(t *testing.T) {
+func TestMissingGrantsAreNamed(t *testing.T) {
 	start(t, strict)
 	inSet := func(name string) func(*clusterv1.ManagedCluster) {
 		return func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{clusterv1beta2.ClusterSetLabel: name} }
@@ -501,9 +501,9 @@ func TestAForbiddenRivalBlocksNobody(t *testing.T) {
 	expectAllowed(t, app)
 }
 
-// TestTwoThatWereBothSent: the older Application keeps the target. Towline takes the younger Application back as soon
-// as both works own the cluster's Application.
-func TestTwoThatWereBothSent(t *testing.T) {
+// TestTwoApplicationsSentToOneTarget: the older Application keeps the target. Towline takes the younger Application
+// back as soon as both works own the cluster's Application.
+func TestTwoApplicationsSentToOneTarget(t *testing.T) {
 	c := cluster(t)
 	var apps []*argocd.Application
 	var works []*workv1.ManifestWork

@@ -22,9 +22,9 @@ func going(t *testing.T) *clusterv1.ManagedCluster {
 	return c
 }
 
-// TestDeletionAfterAnotherTarget: the hub's Application is deleted only after its cluster has removed the Application,
-// even if the annotation names a different target by then.
-func TestDeletionAfterAnotherTarget(t *testing.T) {
+// TestDeletionAfterAChangeOfTarget: the hub's Application is deleted only after its cluster has removed the
+// Application, even if the annotation names a different target by then.
+func TestDeletionAfterAChangeOfTarget(t *testing.T) {
 	start(t)
 	for title, target := range map[string]func(*testing.T) string{
 		"a name that no cluster has": func(*testing.T) string { return unique("mistyped") },
@@ -81,9 +81,9 @@ func TestDeletionAfterTheTargetWasEmptied(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestDeletionWhileTwoClustersHaveIt: Towline judges each cluster separately. The hub's Application is deleted after
-// the last cluster has confirmed or is given up.
-func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
+// TestDeletionWhileTwoClustersHaveTheApplication: Towline judges each cluster separately. The hub's Application is
+// deleted after the last cluster has confirmed or is given up.
+func TestDeletionWhileTwoClustersHaveTheApplication(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
 	app := application(t, from).Finalizers(apis.FinalizerResources).Obj()
@@ -107,8 +107,9 @@ func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
 	expectDeleting(t, old)
 }
 
-// TestAPausedSourceIsTold: the condition names the paused source cluster, and Towline notices the end of the pause.
-func TestAPausedSourceIsTold(t *testing.T) {
+// TestConditionNamesAPausedSource: the condition names the paused source cluster, and Towline notices the end of the
+// pause.
+func TestConditionNamesAPausedSource(t *testing.T) {
 	start(t)
 	from, to := cluster(t), cluster(t)
 	app := application(t, from).Finalizers(apis.FinalizerResources).Obj()
@@ -130,8 +131,9 @@ func TestAPausedSourceIsTold(t *testing.T) {
 	expectGone(t, app)
 }
 
-// TestStayingWhereItIs: while the next cluster cannot take the Application, the condition names the present cluster.
-func TestStayingWhereItIs(t *testing.T) {
+// TestMoveThatWaitsNamesThePresentCluster: while the next cluster cannot take the Application, the condition names the
+// present cluster.
+func TestMoveThatWaitsNamesThePresentCluster(t *testing.T) {
 	start(t)
 	from, to := cluster(t), going(t)
 	app := application(t, from).Obj()
@@ -141,8 +143,9 @@ func TestStayingWhereItIs(t *testing.T) {
 	expectProblem(t, app, apis.ReasonClusterDeleting, "until then, cluster "+from.Name+" keeps the Application")
 }
 
-// TestNothingIsMissedOnPurpose: an agent that does not find an Application during its deletion causes no warning.
-func TestNothingIsMissedOnPurpose(t *testing.T) {
+// TestMissingDuringADeletionIsNoWarning: an agent that does not find an Application during its deletion causes no
+// warning.
+func TestMissingDuringADeletionIsNoWarning(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)

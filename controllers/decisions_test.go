@@ -87,9 +87,9 @@ func TestApplicationSetsFollowDecisionsAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOutageHurriesNobody: if a Placement only loses clusters, among them an unresponsive cluster, ApplicationSets
-// get no refresh request. A replacement cluster leads to a request at once.
-func TestAnOutageHurriesNobody(t *testing.T) {
+// TestAnOutageRefreshesNoApplicationSet: if a Placement only loses clusters, among them an unresponsive cluster,
+// ApplicationSets get no refresh request. A replacement cluster leads to a request at once.
+func TestAnOutageRefreshesNoApplicationSet(t *testing.T) {
 	ns := namespace(t, unique("argo"))
 	a, b, c := cluster(t), cluster(t), cluster(t)
 	decide(t, ns, a, b)
@@ -107,8 +107,8 @@ func TestAnOutageHurriesNobody(t *testing.T) {
 	w.Eventually(looks(t, follows), soon, tick).Should(BeTrue(), "one that responds is chosen no more")
 }
 
-// TestWhatTowlinesTokenMayDoToAnApplicationSet: Towline may only request a refresh.
-func TestWhatTowlinesTokenMayDoToAnApplicationSet(t *testing.T) {
+// TestTowlineMayOnlyRefreshApplicationSets: Towline may only request a refresh.
+func TestTowlineMayOnlyRefreshApplicationSets(t *testing.T) {
 	applyPolicy(t, "applicationsets.yaml")
 	set := setFollowing(t, namespace(t, unique("argo")), "all")
 	towline := asTowline(t, "argocd", "towline-controller")

@@ -28,8 +28,8 @@ func theHub(t *testing.T) *clusterv1.ManagedCluster {
 	return cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
 }
 
-// TestHubsOwnArgoCD: on the hub as a managed cluster, dependencies do not overwrite their own originals.
-func TestHubsOwnArgoCD(t *testing.T) {
+// TestOriginalsOnTheHubStay: on the hub as a managed cluster, dependencies do not overwrite their own originals.
+func TestOriginalsOnTheHubStay(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Dependencies.ClusterNamespace = argocdNamespace })
 	c := theHub(t)
 	p := appProject(t)
@@ -219,8 +219,8 @@ func expectNote(t *testing.T, obj client.Object, says string) {
 	NewWithT(t).Eventually(func() []string { return notesOn(t, obj) }, soon, tick).Should(ContainElement(ContainSubstring(says)))
 }
 
-// TestEventsWhereTheOwnerLooks: an AppProject or a Secret with a problem gets an event too.
-func TestEventsWhereTheOwnerLooks(t *testing.T) {
+// TestEventsOnProjectsAndSecrets: an AppProject or a Secret with a problem gets an event too.
+func TestEventsOnProjectsAndSecrets(t *testing.T) {
 	start(t)
 	p, c := appProject(t), cluster(t)
 	s, repo := repoSecret(t)

@@ -143,8 +143,8 @@ func TestWithdrawnCredentialGoes(t *testing.T) {
 	expectNoDependency(t, keys[1])
 }
 
-// TestReleaseOfWhatTheClusterRefused: the agent cannot apply the dependency, and releases the dependency all the same.
-func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
+// TestReleaseOfARefusedDependency: the agent cannot apply the dependency, and releases the dependency all the same.
+func TestReleaseOfARefusedDependency(t *testing.T) {
 	start(t)
 	app, keys := beside(t)
 	objects := keys[2]
@@ -163,9 +163,9 @@ func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	expectNoDependency(t, objects)
 }
 
-// TestTakingBackWhatTheClusterRefused: the agent never owned the refused dependency, and must not own it when the
+// TestTakingBackARefusedDependency: the agent never owned the refused dependency, and must not own it when the
 // Application is managed again. The rule holds even if the work changes or ends.
-func TestTakingBackWhatTheClusterRefused(t *testing.T) {
+func TestTakingBackARefusedDependency(t *testing.T) {
 	start(t)
 	for title, tc := range map[string]struct {
 		with string

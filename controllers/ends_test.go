@@ -76,9 +76,9 @@ func hasEnded(t *testing.T, w *workv1.ManifestWork) bool {
 	return ok && held.Namespace == "elsewhere"
 }
 
-// TestWhatCannotBeReadIsNotAbsent: while the cluster's API server fails, the agent can neither apply a work nor report
+// TestUnreadableIsNotAbsent: while the cluster's API server fails, the agent can neither apply a work nor report
 // whether the Application exists. The Application exists, with its finalizers.
-func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
+func TestUnreadableIsNotAbsent(t *testing.T) {
 	start(t)
 	const down = "Get \"https://10.0.0.1:443/…\": dial tcp 10.0.0.1:443: connect: connection refused"
 	for title, report := range map[string]func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder{
@@ -107,9 +107,9 @@ func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
 	}
 }
 
-// TestAbsentIsWhatWasLookedForSince: an Application that was absent before the present generation of the work may exist
+// TestAbsenceNeedsACurrentReading: an Application that was absent before the present generation of the work may exist
 // by now.
-func TestAbsentIsWhatWasLookedForSince(t *testing.T) {
+func TestAbsenceNeedsACurrentReading(t *testing.T) {
 	start(t)
 	app := deployed(t)
 	w := workOf(t, app)
@@ -144,10 +144,10 @@ func longAgo(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestAKindThatItsClusterDoesNotHave: on a cluster without Argo CD's CRDs, no Application can be lost. The agent
+// TestAClusterWithoutArgoCDsCRDs: on a cluster without Argo CD's CRDs, no Application can be lost. The agent
 // reports the same message while its API server is unreachable. Therefore the message must last, and the agent must
 // repeat it.
-func TestAKindThatItsClusterDoesNotHave(t *testing.T) {
+func TestAClusterWithoutArgoCDsCRDs(t *testing.T) {
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
 			towline := start(t)
@@ -190,10 +190,10 @@ func older(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// TestAConflictOnWhatWasApplied: a work without force delivered the Application, and conflicts with a later change by
-// another manager. The work still owns the Application, so the Application would be deleted with the work. Towline asks
-// for the owner before the deletion.
-func TestAConflictOnWhatWasApplied(t *testing.T) {
+// TestAConflictOnADeliveredApplication: a work without force delivered the Application, and conflicts with a later
+// change by another manager. The work still owns the Application, so the Application would be deleted with the work.
+// Towline asks for the owner before the deletion.
+func TestAConflictOnADeliveredApplication(t *testing.T) {
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
 			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
@@ -220,8 +220,8 @@ func TestAConflictOnWhatWasApplied(t *testing.T) {
 	}
 }
 
-// TestAConflictOnWhatIsNotOwned: an Application that the work never delivered stays unchanged, and the work ends.
-func TestAConflictOnWhatIsNotOwned(t *testing.T) {
+// TestAConflictOnAForeignApplication: an Application that the work never delivered stays unchanged, and the work ends.
+func TestAConflictOnAForeignApplication(t *testing.T) {
 	start(t)
 	for title, adopt := range map[string]string{"that asks": apis.AdoptMatching, "that looks": apis.AdoptNever} {
 		for how, end := range ends {
@@ -254,9 +254,9 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 	}
 }
 
-// TestALookThatFindsItsOwn: a read-only work may be the successor of the work that delivered the Application, as after
-// a second import of the cluster.
-func TestALookThatFindsItsOwn(t *testing.T) {
+// TestAReadOnlySuccessorOfADelivery: a read-only work may be the successor of the work that delivered the Application,
+// as after a second import of the cluster.
+func TestAReadOnlySuccessorOfADelivery(t *testing.T) {
 	start(t)
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
@@ -327,9 +327,9 @@ func TestACascadeDuringARequest(t *testing.T) {
 	}
 }
 
-// TestACascadeThatItsClusterRefuses: without the refused finalizer, the Application on the cluster would be deleted
+// TestACascadeThatTheClusterRefuses: without the refused finalizer, the Application on the cluster would be deleted
 // without its workload, and the hub would report a complete deletion.
-func TestACascadeThatItsClusterRefuses(t *testing.T) {
+func TestACascadeThatTheClusterRefuses(t *testing.T) {
 	start(t)
 	for title, goesOn := range map[string]func(*testing.T, *argocd.Application, *workv1.ManifestWork){
 		"applied after all": func(t *testing.T, _ *argocd.Application, w *workv1.ManifestWork) {
@@ -369,8 +369,9 @@ func TestACascadeThatItsClusterRefuses(t *testing.T) {
 	}
 }
 
-// TestACascadeThatIsNotNew: if the cluster has the finalizer already, other refused fields do not delay the deletion.
-func TestACascadeThatIsNotNew(t *testing.T) {
+// TestACascadeThatTheClusterHasAlready: if the cluster has the finalizer already, other refused fields do not delay the
+// deletion.
+func TestACascadeThatTheClusterHasAlready(t *testing.T) {
 	start(t)
 	app := deployed(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })

@@ -45,9 +45,9 @@ func TestAClusterThatIsNotChosenForAMoment(t *testing.T) {
 	expectKnown(t, g, c)
 }
 
-// TestNothingIsChosenForWantOfSomething: a Placement without candidates, or before its first decision, drops no
+// TestNoClusterIsDroppedWithoutCandidates: a Placement without candidates, or before its first decision, drops no
 // cluster.
-func TestNothingIsChosenForWantOfSomething(t *testing.T) {
+func TestNoClusterIsDroppedWithoutCandidates(t *testing.T) {
 	start(t)
 	for title, lose := range map[string]func(*testing.T, string){
 		"a binding, or its set": func(t *testing.T, ns string) {

@@ -301,7 +301,7 @@ func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 }
 
-func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
+func TestGitOpsClusterRemovesClustersNoLongerChosen(t *testing.T) {
 	start(t)
 	ns := namespace(t, unique("argo"))
 	a, b := cluster(t), cluster(t, withLabel("env", "dev"))
@@ -344,9 +344,9 @@ func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
 	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
 }
 
-// TestGitOpsClusterKeepsWhatIsPushedTo: without the Secret, the hub's Argo CD could neither deploy an Application to
-// the cluster nor remove the Application from the cluster.
-func TestGitOpsClusterKeepsWhatIsPushedTo(t *testing.T) {
+// TestGitOpsClusterKeepsSecretsOfPushedApplications: without the Secret, the hub's Argo CD could neither deploy an
+// Application to the cluster nor remove the Application from the cluster.
+func TestGitOpsClusterKeepsSecretsOfPushedApplications(t *testing.T) {
 	start(t)
 	for title, destination := range map[string]func(c *clusterv1.ManagedCluster) string{
 		"by name": func(c *clusterv1.ManagedCluster) string { return fmt.Sprintf(`{"name":%q}`, c.Name) },
@@ -504,7 +504,7 @@ func TestGitOpsClusterCredentials(t *testing.T) {
 	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("config", ContainSubstring("token-b")))
 }
 
-func TestGitOpsClusterSaysWhatIsWrong(t *testing.T) {
+func TestGitOpsClusterShowsMistakes(t *testing.T) {
 	start(t)
 	for title, tc := range map[string]struct {
 		edit      func(*v1beta1.GitOpsCluster)

@@ -174,7 +174,7 @@ func TestDeletionThatCannotBeRead(t *testing.T) {
 	release(t, w)
 }
 
-func TestDeletionLetsGo(t *testing.T) {
+func TestDeletionEndsWithoutTheCluster(t *testing.T) {
 	start(t)
 	for title, letGo := range map[string]func(app *argocd.Application){
 		"by force": func(app *argocd.Application) {

@@ -138,8 +138,9 @@ func addressed(t *testing.T, cluster, address string) {
 	})
 }
 
-// TestTheHubForbidden: a rule against the hub's own cluster does not forbid a cluster without a known address.
-func TestTheHubForbidden(t *testing.T) {
+// TestRuleAgainstTheHubForbidsNoOtherCluster: a rule against the hub's own cluster does not forbid a cluster without a
+// known address.
+func TestRuleAgainstTheHubForbidsNoOtherCluster(t *testing.T) {
 	start(t, strict)
 	s := &scene{namespace: tenant(t), cluster: cluster(t)}
 	create(t, binding(s.namespace, globalSet))

@@ -36,9 +36,9 @@ func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
 	})
 }
 
-// TestAnOrphanThatOthersHold: an orphaned work is deleted after the foreign finalizer has gone, and not before the
-// agent has read the finalizers. An earlier deletion would destroy the workload.
-func TestAnOrphanThatOthersHold(t *testing.T) {
+// TestAnOrphanThatForeignFinalizersHold: an orphaned work is deleted after the foreign finalizer has gone, and not
+// before the agent has read the finalizers. An earlier deletion would destroy the workload.
+func TestAnOrphanThatForeignFinalizersHold(t *testing.T) {
 	start(t)
 	for title, finalizers := range map[string][]string{"finalizer taken off": {apis.FinalizerResources}, "never had one": nil} {
 		t.Run(title, func(t *testing.T) {
@@ -60,9 +60,9 @@ func TestAnOrphanThatOthersHold(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceThatOthersHold: the condition says what to do. Afterwards the move continues automatically, or
-// the Application stays in its old namespace.
-func TestAnotherNamespaceThatOthersHold(t *testing.T) {
+// TestChangeOfNamespaceThatForeignFinalizersHold: the condition says what to do. Afterwards the move continues
+// automatically, or the Application stays in its old namespace.
+func TestChangeOfNamespaceThatForeignFinalizersHold(t *testing.T) {
 	start(t)
 	for title, takenBack := range map[string]bool{"taken off": false, "taken back": true} {
 		t.Run(title, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestAnotherNamespaceThatOthersHold(t *testing.T) {
 	}
 }
 
-// TestMoveThatOthersHold: the old cluster keeps the workload while the foreign finalizer exists.
-func TestMoveThatOthersHold(t *testing.T) {
+// TestMoveThatForeignFinalizersHold: the old cluster keeps the workload while the foreign finalizer exists.
+func TestMoveThatForeignFinalizersHold(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -108,9 +108,9 @@ func TestMoveThatOthersHold(t *testing.T) {
 	expectDeleting(t, old)
 }
 
-// TestDeletionByPostDeleteFinalizersThatOthersHold: without its resources finalizer, the hub's Application destroys
-// nothing.
-func TestDeletionByPostDeleteFinalizersThatOthersHold(t *testing.T) {
+// TestDeletionByPostDeleteFinalizersThatForeignFinalizersHold: without its resources finalizer, the hub's Application
+// destroys nothing.
+func TestDeletionByPostDeleteFinalizersThatForeignFinalizersHold(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerPostDelete).Obj()
 	create(t, app)

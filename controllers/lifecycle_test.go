@@ -228,9 +228,9 @@ func expectStaying(t *testing.T, app *argocd.Application, namespace string) *wor
 	return w
 }
 
-// TestAnotherNamespaceOnTheCluster: the Application in the old namespace loses its finalizers before its deletion,
+// TestChangeOfNamespace: the Application in the old namespace loses its finalizers before its deletion,
 // because its workload belongs to the next Application.
-func TestAnotherNamespaceOnTheCluster(t *testing.T) {
+func TestChangeOfNamespace(t *testing.T) {
 	start(t)
 	app := deployed(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
@@ -247,9 +247,9 @@ func TestAnotherNamespaceOnTheCluster(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestAnotherNamespaceOfAWorkThatIsNotSeen: Towline finds a work without its label only by name, and moves the work
+// TestChangeOfNamespaceOfAnUnlabelledWork: Towline finds a work without its label only by name, and moves the work
 // like any other.
-func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
+func TestChangeOfNamespaceOfAnUnlabelledWork(t *testing.T) {
 	for title, adopt := range map[string]string{"as asked": apis.AdoptMatching, "one that may not take over": apis.AdoptNever} {
 		t.Run(title, func(t *testing.T) {
 			towline := start(t)
@@ -272,8 +272,8 @@ func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceTakenBack: a change of the namespace that is taken back has no effect.
-func TestAnotherNamespaceTakenBack(t *testing.T) {
+// TestChangeOfNamespaceTakenBack: a change of the namespace that is taken back has no effect.
+func TestChangeOfNamespaceTakenBack(t *testing.T) {
 	start(t)
 	app := relocating(t)
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
@@ -281,9 +281,9 @@ func TestAnotherNamespaceTakenBack(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestAnotherNamespaceDuringARequest: the move waits for the agent's answer to the request. The Application in the new
+// TestChangeOfNamespaceDuringARequest: the move waits for the agent's answer to the request. The Application in the new
 // namespace does not know the old Application's operation, and the operation ends with the old Application.
-func TestAnotherNamespaceDuringARequest(t *testing.T) {
+func TestChangeOfNamespaceDuringARequest(t *testing.T) {
 	start(t)
 	app := deployed(t)
 	expectHealth(t, app, "Healthy")
@@ -311,9 +311,9 @@ func clusterKey(app *argocd.Application) types.NamespacedName {
 	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
 }
 
-// TestMadeAgainWhileTheClusterRemovesIt: a new work in parallel to a deleted work could lose its applied objects to the
+// TestRecreatedDuringTheDeletion: a new work in parallel to a deleted work could lose its applied objects to the
 // deletion.
-func TestMadeAgainWhileTheClusterRemovesIt(t *testing.T) {
+func TestRecreatedDuringTheDeletion(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -370,8 +370,8 @@ func TestAPayloadThatTheClusterChanged(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespaceUnseen: a work that no agent has seen can move at once.
-func TestAnotherNamespaceUnseen(t *testing.T) {
+// TestChangeOfNamespaceBeforeTheAgentHasSeenTheWork: a work that no agent has seen can move at once.
+func TestChangeOfNamespaceBeforeTheAgentHasSeenTheWork(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
@@ -380,8 +380,8 @@ func TestAnotherNamespaceUnseen(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestAnotherNamespaceOfAWorkMadeAnew: the cluster may still have the Application of the previous work.
-func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
+// TestChangeOfNamespaceOfARecreatedWork: the cluster may still have the Application of the previous work.
+func TestChangeOfNamespaceOfARecreatedWork(t *testing.T) {
 	start(t)
 	app := madeAnew(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
@@ -393,8 +393,8 @@ func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestAnotherNamespaceRefused: the condition quotes the cluster's reason for the refusal.
-func TestAnotherNamespaceRefused(t *testing.T) {
+// TestChangeOfNamespaceRefused: the condition quotes the cluster's reason for the refusal.
+func TestChangeOfNamespaceRefused(t *testing.T) {
 	start(t)
 	app := deployed(t)
 	there := app.DeepCopy()
@@ -428,9 +428,9 @@ func TestMoveOldFirst(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
-// TestMoveOldFirstToWhereItCannotGo: the Application stays on the old cluster if the new cluster cannot take it.
-// Otherwise it would run nowhere.
-func TestMoveOldFirstToWhereItCannotGo(t *testing.T) {
+// TestMoveOldFirstToAClusterThatCannotTakeTheApplication: the Application stays on the old cluster if the new cluster
+// cannot take it. Otherwise it would run nowhere.
+func TestMoveOldFirstToAClusterThatCannotTakeTheApplication(t *testing.T) {
 	start(t)
 	for reason, hinder := range map[string]func(*testing.T, *scene){
 		apis.ReasonExecutorInvalid: func(t *testing.T, s *scene) {
@@ -494,8 +494,9 @@ func large(spec []byte) []byte {
 	return []byte(strings.Replace(string(spec), "{", `{"info":[{"name":"x","value":"`+strings.Repeat("x", work.MaxPayload)+`"}],`, 1))
 }
 
-// TestMadeAgainUnderItsName: the new Application's work takes over before the deletion of the old Application's work.
-func TestMadeAgainUnderItsName(t *testing.T) {
+// TestRecreatedUnderTheSameName: the new Application's work takes over before the deletion of the old Application's
+// work.
+func TestRecreatedUnderTheSameName(t *testing.T) {
 	towline := start(t)
 	c := cluster(t)
 	b := application(t, c)

@@ -74,8 +74,8 @@ func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsLetGoOfOnAPausedClusterCostsNothing: a release on a paused cluster causes no reads either.
-func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
+// TestReleasesOnAPausedClusterCostNothing: a release on a paused cluster causes no reads either.
+func TestReleasesOnAPausedClusterCostNothing(t *testing.T) {
 	towline := start(t, few)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)

@@ -113,9 +113,9 @@ func TestAnOrphanThatNoBackupHas(t *testing.T) {
 	g.Expect(gone.Annotations[apis.AnnotationOrphanedAt]).To(BeEmpty())
 }
 
-// TestAnOrphanThatItsClusterRefuses: an event reports the refusal. The work stays until the cluster's Application is
+// TestAnOrphanThatTheClusterRefuses: an event reports the refusal. The work stays until the cluster's Application is
 // gone, because the cluster's Application may cascade.
-func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
+func TestAnOrphanThatTheClusterRefuses(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
@@ -128,9 +128,9 @@ func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestEndsThatWereToldOfOutlastARestart: a work waiting for its cluster has a record of the lost Application. A
+// TestARecordedDeletionOutlastsARestart: a work waiting for its cluster has a record of the lost Application. A
 // restarted Towline reads the record.
-func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
+func TestARecordedDeletionOutlastsARestart(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t, apis.FinalizerResources)
 	for _, app := range apps {
@@ -317,9 +317,9 @@ func TestALossWaitsForThePause(t *testing.T) {
 	}
 }
 
-// TestALossThatIsNone: after a person's decision "delete", the Applications leave their clusters, and the workload
+// TestAfterRestoreDelete: after a person's decision "delete", the Applications leave their clusters, and the workload
 // stays.
-func TestALossThatIsNone(t *testing.T) {
+func TestAfterRestoreDelete(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t)
 	towline.stop()

@@ -89,8 +89,8 @@ func TestAnOutageDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatIsMeant: a deletion that a person requests continues at once.
-func TestAnOutageThatIsMeant(t *testing.T) {
+// TestARequestedDeletionDuringAnOutage: a deletion that a person requests continues at once.
+func TestARequestedDeletionDuringAnOutage(t *testing.T) {
 	start(t)
 	for title, asks := range map[string]func(*argocd.Application, *unstructured.Unstructured){
 		"by the annotation": func(app *argocd.Application, _ *unstructured.Unstructured) {

@@ -147,8 +147,8 @@ func TestPlacementOfAnApplicationSet(t *testing.T) {
 	}
 }
 
-// TestPlacementThatAnotherUndoes: Towline repairs the annotation a few times, and then stops with a condition.
-func TestPlacementThatAnotherUndoes(t *testing.T) {
+// TestPlacementThatAnotherClientUndoes: Towline repairs the annotation a few times, and then stops with a condition.
+func TestPlacementThatAnotherClientUndoes(t *testing.T) {
 	towline := start(t)
 	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
 	decided(t, ns, "best", "d", a.Name)
@@ -177,9 +177,9 @@ func TestPlacementThatAnotherUndoes(t *testing.T) {
 	expectPlacement(t, app, "")
 }
 
-// TestPlacementOfWhatIsNotForPull: the warning ends when the pull label is false or removed, and returns when an
+// TestPlacementWithoutThePullLabel: the warning ends when the pull label is false or removed, and returns when an
 // ApplicationSet takes the Application over.
-func TestPlacementOfWhatIsNotForPull(t *testing.T) {
+func TestPlacementWithoutThePullLabel(t *testing.T) {
 	start(t)
 	ns, a := namespace(t, unique("apps")), cluster(t)
 	decided(t, ns, "other", "d", a.Name)

@@ -314,8 +314,8 @@ func TestPropagationWaitsForItsCluster(t *testing.T) {
 	expectNoProblem(t, app)
 }
 
-// TestAProblemLeavesWhatRunsAlone: a mistake on the hub must not destroy a workload.
-func TestAProblemLeavesWhatRunsAlone(t *testing.T) {
+// TestAProblemRemovesNoWorkload: a mistake on the hub must not destroy a workload.
+func TestAProblemRemovesNoWorkload(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -339,7 +339,7 @@ func TestAProblemLeavesWhatRunsAlone(t *testing.T) {
 	}
 }
 
-func TestTakenOffLabelLeavesWhatRunsAlone(t *testing.T) {
+func TestTakenOffLabelReleasesTheWorkload(t *testing.T) {
 	first := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -384,9 +384,9 @@ func TestRestartWritesNothing(t *testing.T) {
 	}
 }
 
-// TestWorkWithTheMarksOfAnother: the hub alone decides the Application of a work. Marks for a second, missing
-// Application do not separate the right Application from its work, and do not make the work an orphan.
-func TestWorkWithTheMarksOfAnother(t *testing.T) {
+// TestWorkWithTheMarksOfASecondApplication: the hub alone decides the Application of a work. Marks for a second,
+// missing Application do not separate the right Application from its work, and do not make the work an orphan.
+func TestWorkWithTheMarksOfASecondApplication(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	w := &workv1.ManifestWork{}

@@ -136,9 +136,9 @@ func TestOperationRunsOnce(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestOperationThatAsksForNothing: a late patch of a controller can leave an empty operation after the operation was
+// TestOperationWithoutContent: a late patch of a controller can leave an empty operation after the operation was
 // removed.
-func TestOperationThatAsksForNothing(t *testing.T) {
+func TestOperationWithoutContent(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -155,9 +155,9 @@ func TestOperationThatAsksForNothing(t *testing.T) {
 	}
 }
 
-// TestWhatAnAPIServerSaysOfAnotherVersion: the API server's message about a version conflict has the expected form. The
+// TestMessageOfAVersionConflict: the API server's message about a version conflict has the expected form. The
 // agent passes the message on, and applies a request as the test does.
-func TestWhatAnAPIServerSaysOfAnotherVersion(t *testing.T) {
+func TestMessageOfAVersionConflict(t *testing.T) {
 	there := fixture.Application(unique("app")).Namespace(cluster(t).Name).Obj()
 	create(t, there)
 	before := there.ResourceVersion
@@ -272,8 +272,8 @@ func TestOperationThatIsWithdrawn(t *testing.T) {
 	expectWork(t, app)
 }
 
-// TestOperationOfAnApplicationThatIsNotThereYet: the Application is sent before its operation.
-func TestOperationOfAnApplicationThatIsNotThereYet(t *testing.T) {
+// TestOperationBeforeTheFirstDelivery: the Application is sent before its operation.
+func TestOperationBeforeTheFirstDelivery(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	app.Operation = &runtime.RawExtension{Raw: []byte(`{"sync":{}}`)}
@@ -366,8 +366,8 @@ func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	}
 }
 
-// TestRefreshOfWhatIsNotSent: without a work, no cluster would answer the refresh.
-func TestRefreshOfWhatIsNotSent(t *testing.T) {
+// TestRefreshOfAnApplicationThatIsNotSent: without a work, no cluster would answer the refresh.
+func TestRefreshOfAnApplicationThatIsNotSent(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Cluster("nowhere").Obj()
 	create(t, app)

@@ -99,9 +99,9 @@ func TestARestartBeginsTheGraceAnew(t *testing.T) {
 	}
 }
 
-// TestWhatTheAuthorMayDoWithinTheGrace: during the grace period, and while too many revocations are held, the author
+// TestRightsOfTheAuthorWithinTheGrace: during the grace period, and while too many revocations are held, the author
 // may do everything except keep a refused Application.
-func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
+func TestRightsOfTheAuthorWithinTheGrace(t *testing.T) {
 	for title, hub := range map[string]func(*controllers.Options){"grace": grace(time.Hour, 1000), "held": grace(time.Hour, 1)} {
 		towline := start(t, hub)
 		if title == "held" {

@@ -221,8 +221,8 @@ var refusals = map[string]func(*testing.T, *scene) func(){
 	},
 }
 
-// TestARuleRemoves: an existing object that refuses the Application removes the Application from its cluster.
-func TestARuleRemoves(t *testing.T) {
+// TestARefusalRemoves: an existing object that refuses the Application removes the Application from its cluster.
+func TestARefusalRemoves(t *testing.T) {
 	start(t, deleting)
 	for title, given := range refusals {
 		t.Run(title, func(t *testing.T) {

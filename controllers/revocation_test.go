@@ -43,9 +43,9 @@ func expectKept(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestRevocationGoesByWhatRuns: a mistake in the hub's spec removes nothing from a cluster. The lost permission for the
-// delivered spec removes the Application.
-func TestRevocationGoesByWhatRuns(t *testing.T) {
+// TestRevocationGoesByTheDeliveredSpec: a mistake in the hub's spec removes nothing from a cluster. The lost permission
+// for the delivered spec removes the Application.
+func TestRevocationGoesByTheDeliveredSpec(t *testing.T) {
 	start(t, deleting)
 	s := &scene{namespace: tenant(t), cluster: cluster(t)}
 	create(t, binding(s.namespace, globalSet))

@@ -60,9 +60,9 @@ func rowSays(app *argocd.Application, want ...string) func(Gomega, *v1alpha1.Mul
 	}
 }
 
-// TestReportTellsWhatFailed: the report of an ApplicationSet lists failed and missing resources, with the clusters and
-// the reasons. A Degraded Application shows the reason in a condition and in its row.
-func TestReportTellsWhatFailed(t *testing.T) {
+// TestReportListsFailedResources: the report of an ApplicationSet lists failed and missing resources, with the clusters
+// and the reasons. A Degraded Application shows the reason in a condition and in its row.
+func TestReportListsFailedResources(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
 	bad, good := set.application(cluster(t), "bad").Obj(), set.application(cluster(t), "good").Obj()

@@ -223,8 +223,8 @@ func TestTwoApplicationsOneTarget(t *testing.T) {
 	expectNoProblem(t, second)
 }
 
-// TestAReleasedApplicationKeepsNoPlace: after a release is taken back, the first Application must wait for the target.
-func TestAReleasedApplicationKeepsNoPlace(t *testing.T) {
+// TestAReleasedApplicationKeepsNoTarget: after a release is taken back, the first Application must wait for the target.
+func TestAReleasedApplicationKeepsNoTarget(t *testing.T) {
 	start(t)
 	c := cluster(t)
 	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
@@ -252,8 +252,9 @@ func TestAReleasedApplicationKeepsNoPlace(t *testing.T) {
 	}
 }
 
-// TestATargetIsKeptFromOneThatMovesIn: a work for a different namespace of the cluster gives no right to a target.
-func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
+// TestATargetIsNotTakenByAChangeOfNamespace: a work for a different namespace of the cluster gives no right to a
+// target.
+func TestATargetIsNotTakenByAChangeOfNamespace(t *testing.T) {
 	start(t)
 	c := cluster(t)
 	decoy := application(t, c).Obj()
@@ -270,9 +271,9 @@ func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
 	expectNoProblem(t, first)
 }
 
-// TestAPlaceIsNotGivenAwayBeforeItIsLeft: otherwise the agent would overwrite the leaving Application with the new
+// TestATargetIsNotFreedBeforeTheRemoval: otherwise the agent would overwrite the leaving Application with the new
 // Application.
-func TestAPlaceIsNotGivenAwayBeforeItIsLeft(t *testing.T) {
+func TestATargetIsNotFreedBeforeTheRemoval(t *testing.T) {
 	start(t)
 	c := cluster(t)
 	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Finalizers(apis.FinalizerResources).Obj()

@@ -37,9 +37,9 @@ func contends(lease *coordinationv1.Lease) func(*ctrl.Options) {
 	}
 }
 
-// TestAReplicaThatWaitsRemembersNoEnds: a standby replica forgets the Applications that were created and deleted while
-// it waited. As the leader, it does not read these Applications.
-func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
+// TestAReplicaThatWaitsForgetsDeletedApplications: a standby replica forgets the Applications that were created and
+// deleted while it waited. As the leader, it does not read these Applications.
+func TestAReplicaThatWaitsForgetsDeletedApplications(t *testing.T) {
 	lease := heldLease(t)
 	leader := start(t)
 	waits := startReplica(t, contends(lease))
@@ -75,9 +75,9 @@ func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsKeepsNoAccounts: a standby replica keeps no reports of deleted ApplicationSets. As the leader,
-// it does not read these reports.
-func TestAReplicaThatWaitsKeepsNoAccounts(t *testing.T) {
+// TestAReplicaThatWaitsForgetsDeletedApplicationSets: a standby replica keeps no reports of deleted ApplicationSets. As
+// the leader, it does not read these reports.
+func TestAReplicaThatWaitsForgetsDeletedApplicationSets(t *testing.T) {
 	lease := heldLease(t)
 	leader := start(t)
 	waits := startReplica(t, contends(lease))
@@ -103,8 +103,8 @@ func TestAReplicaThatWaitsKeepsNoAccounts(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsHearsOfEnds: a deletion without a leader does not count as a loss.
-func TestAReplicaThatWaitsHearsOfEnds(t *testing.T) {
+// TestAReplicaThatWaitsSeesDeletions: a deletion without a leader does not count as a loss.
+func TestAReplicaThatWaitsSeesDeletions(t *testing.T) {
 	leader := start(t)
 	apps, works := many(t)
 	lease := heldLease(t)

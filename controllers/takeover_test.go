@@ -220,9 +220,9 @@ func disableWork(t *testing.T, w *workv1.ManifestWork) {
 	})
 }
 
-// TestDisabledAgain: an older controller sets a work of Towline to ReadOnly, while Towline runs or is stopped. Towline
-// restores the update mode with one write, and shows no refusal.
-func TestDisabledAgain(t *testing.T) {
+// TestDisabledByAnOlderController: an older controller sets a work of Towline to ReadOnly, while Towline runs or is
+// stopped. Towline restores the update mode with one write, and shows no refusal.
+func TestDisabledByAnOlderController(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -253,10 +253,10 @@ func TestDisabledAgain(t *testing.T) {
 	}
 }
 
-// TestTakeOverOfWhatIsGone: Towline finds the works of Applications that no longer exist on the hub, regardless of
-// their labels. The older controllers left the works behind. The works and their objects stay unchanged until a person
-// decides.
-func TestTakeOverOfWhatIsGone(t *testing.T) {
+// TestTakeOverOfWorksWithoutApplications: Towline finds the works of Applications that no longer exist on the hub,
+// regardless of their labels. The older controllers left the works behind. The works and their objects stay unchanged
+// until a person decides.
+func TestTakeOverOfWorksWithoutApplications(t *testing.T) {
 	ns, to := namespace(t, unique("older")), cluster(t)
 	for title, b := range map[string]*fixture.ApplicationBuilder{
 		"standalone": fixture.Application("alone"),

@@ -15,8 +15,8 @@ import (
 // promptly is far less than the longest wait of an Application without a wake-up.
 const promptly = 10 * time.Second
 
-// TestAPlaceIsGivenAwayOnceItIsLeft: Towline wakes the waiting Application, however long the wait has been.
-func TestAPlaceIsGivenAwayOnceItIsLeft(t *testing.T) {
+// TestAFreedTargetGoesToTheWaitingApplication: Towline wakes the waiting Application, however long the wait has been.
+func TestAFreedTargetGoesToTheWaitingApplication(t *testing.T) {
 	start(t)
 	for title, leave := range map[string]func(*testing.T, *argocd.Application) (left func()){
 		"deleted without a cascade": func(t *testing.T, first *argocd.Application) func() {

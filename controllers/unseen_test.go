@@ -17,9 +17,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestReleaseBeforeTheAgentHasSeenIt: Towline deletes the work and its dependencies at once, so a later agent finds
-// none of them. Only the work of the AppProject waits for the agent.
-func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
+// TestReleaseBeforeTheAgentHasSeenTheWork: Towline deletes the work and its dependencies at once, so a later agent
+// finds none of them. Only the work of the AppProject waits for the agent.
+func TestReleaseBeforeTheAgentHasSeenTheWork(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
 		t.Run(title, func(t *testing.T) {
@@ -58,8 +58,8 @@ func seenBeforeItsEnd(t *testing.T, towline *running, w *workv1.ManifestWork) {
 	})
 }
 
-// TestReleaseThatTheAgentComesBefore: if the agent gets the work at the last moment, the release proceeds as usual.
-func TestReleaseThatTheAgentComesBefore(t *testing.T) {
+// TestReleaseOfAWorkThatTheAgentJustGot: if the agent gets the work at the last moment, the release proceeds as usual.
+func TestReleaseOfAWorkThatTheAgentJustGot(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
@@ -74,9 +74,9 @@ func TestReleaseThatTheAgentComesBefore(t *testing.T) {
 	expectDeleting(t, held)
 }
 
-// TestRemovalThatTheAgentComesBefore: if the agent applies the work at the last moment, the removal proceeds as after
-// any other end of the Application.
-func TestRemovalThatTheAgentComesBefore(t *testing.T) {
+// TestRemovalOfAWorkThatTheAgentJustApplied: if the agent applies the work at the last moment, the removal proceeds as
+// after any other end of the Application.
+func TestRemovalOfAWorkThatTheAgentJustApplied(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -91,8 +91,8 @@ func TestRemovalThatTheAgentComesBefore(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestReleaseOfAWorkThatWasMadeAnew: the cluster may still have the Application of the previous work.
-func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
+// TestReleaseOfARecreatedWork: the cluster may still have the Application of the previous work.
+func TestReleaseOfARecreatedWork(t *testing.T) {
 	start(t)
 	app := madeAnew(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })

@@ -198,8 +198,8 @@ func TestTheComparisonAfterASync(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAskedForIsNotBlanked: a complete report without a time means that the work did not ask for the time.
-func TestWhatIsNotAskedForIsNotBlanked(t *testing.T) {
+// TestTimesThatWereNotRequestedAreKept: a complete report without a time means that the work did not ask for the time.
+func TestTimesThatWereNotRequestedAreKept(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
@@ -315,9 +315,9 @@ func TestTheAgentReportsNoComparison(t *testing.T) {
 	}
 }
 
-// TestTheLaterOfTwoAccounts: without a version in either report, the later report counts. The work agent's report is
+// TestTheLaterOfTwoReports: without a version in either report, the later report counts. The work agent's report is
 // later if the work agent has read newer data, as after the removal of the agent add-on.
-func TestTheLaterOfTwoAccounts(t *testing.T) {
+func TestTheLaterOfTwoReports(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
 	app, there := pulled(t)
 	a := startAgent(t, app.Cluster())

@@ -64,8 +64,8 @@ func shell(t *testing.T, commands, namespace string) string {
 	return string(out)
 }
 
-// TestTheWayBack: the commands for the return to the older controllers do what the document says.
-func TestTheWayBack(t *testing.T) {
+// TestReturnToOlderControllers: the commands for the return to the older controllers do what the document says.
+func TestReturnToOlderControllers(t *testing.T) {
 	towline := start(t)
 	p := appProject(t)
 	app := webApp(t, cluster(t), p.Name, "https://git.example.com/x").Obj()
