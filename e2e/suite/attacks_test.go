@@ -149,7 +149,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 				report := raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", tenantNamespace, victimSet)
 				report.Object["statuses"] = map[string]any{"clusterConditions": []any{map[string]any{
 					"cluster": "cluster2", "app": "argocd/" + victim + "/cluster2/x", "healthStatus": "Degraded"}}}
-				denied(tenant.Create(ctx, report), "only Towline writes what a MulticlusterApplicationSetReport says")
+				denied(tenant.Create(ctx, report), "only Towline writes the content of a MulticlusterApplicationSetReport")
 				report.SetNamespace(argocdNamespace)
 				denied(tenant.Create(ctx, report), "cannot create resource")
 				denied(tenant.Patch(ctx, report, merge(`{"statuses":null}`)), "cannot patch resource")
