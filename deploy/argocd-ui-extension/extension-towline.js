@@ -1,6 +1,7 @@
-// Shows in the hub's Argo CD how an Application gets to its managed cluster: a panel in the status bar, and a tab beside the Application's
-// manifest. It reads nothing but the Application that Argo CD has given to the page, and asks no server. All text is the text of React
-// elements: nothing that a cluster says becomes HTML. React is Argo CD's own (docs/argocd-ui.md says how to install this).
+// Shows the way of an Application to its managed cluster in the hub's Argo CD: a panel in the status bar, and a tab beside the
+// Application's manifest. The extension reads only the Application that Argo CD has given to the page, and sends no requests. All
+// text is the text of React elements, so text from a cluster never becomes HTML. React comes from Argo CD. docs/argocd-ui.md
+// explains the installation.
 (() => {
   "use strict";
   const group = "apps.open-cluster-management.io/";
@@ -9,31 +10,33 @@
   };
   const ok = "ok", waiting = "waiting", blocked = "blocked", unknown = "unknown", later = "later";
   const glyphs = { ok: "✓", waiting: "…", blocked: "✗", unknown: "?", later: "·" };
-  const words = { ok: "well", waiting: "under way", blocked: "stopped", unknown: "the hub's Application does not tell", later: "not reached" };
-  // Colours that can be read on the light and on the dark page.
+  const words = { ok: "well", waiting: "under way", blocked: "stopped", unknown: "not visible on the hub's Application", later: "not reached" };
+  // Colours with enough contrast on the light page and on the dark page.
   const colours = { ok: "#18be94", waiting: "#0dadea", blocked: "#e96d76", unknown: "#8fa4b1", later: "#8fa4b1" };
 
   const labels = (app) => (app.metadata && app.metadata.labels) || {};
   const annotations = (app) => (app.metadata && app.metadata.annotations) || {};
   const status = (app) => app.status || {};
   const cluster = (app) => annotations(app)[keys.cluster] || "";
-  // What Go's strconv.ParseBool takes for true.
+  // The values that Go's strconv.ParseBool parses as true.
   const pulled = (app) => ["1", "t", "T", "true", "TRUE", "True"].includes(labels(app)[keys.pull]);
-  // joined is what is known and what more is said, unless that says it already.
+  // joined returns known and more. If known contains more, joined returns only
+  // known.
   const joined = (known, more) => (!more || known.includes(more) ? known : known + ": " + more);
 
-  // What Towline says on an Application, by the type of the condition: the link of the way where it stops, and how. The rest is pkg/why's,
-  // with which a test compares.
+  // The conditions of Towline on an Application, by type: the step of the way where the Application stops, and the state of the
+  // step. pkg/why has the complete rules, and a test compares the extension with pkg/why.
   const told = {
     PropagationError: ["target", blocked], PropagationForbiddenError: ["rights", blocked], PausedWarning: ["target", blocked],
     ReleaseWarning: ["target", waiting], MoveWarning: ["target", waiting], DeletionWarning: ["target", waiting],
     EditedOnClusterWarning: ["target", waiting],
     DependencyError: ["dependencies", blocked], PlacementWarning: ["Application", blocked],
   };
-  // Types that end in Error and are not of the cluster's Argo CD.
+  // Condition types of Towline with the suffix Error. All other types with this
+  // suffix come from the cluster's Argo CD.
   const ours = ["PropagationError", "PropagationForbiddenError", "DependencyError", "ManifestWorkApplyError"];
 
-  // ladder is the way of an Application, link by link. Behind the first one that is broken, nothing is known.
+  // ladder returns the steps of the way of an Application. The states of steps after the first broken step are unknown.
   const ladder = (app) => {
     const links = [], conditions = status(app).conditions || [];
     const find = (type) => conditions.find((c) => c.type === type);
@@ -46,10 +49,10 @@
       const c = said(name);
       if (c) add(name, c.type === "ReleaseWarning" && released(c) ? blocked : told[c.type][1], c.message, c); else add(name, state, message);
     };
-    step("Application", ok, "it names " + cluster(app));
-    step("rights", unknown, "Towline says nothing against it on the Application");
-    step("target", unknown, "Towline says nothing against it on the Application");
-    step("dependencies", ok, "nothing is wrong with them");
+    step("Application", ok, "the Application names " + cluster(app));
+    step("rights", unknown, "the Application has no condition about this step");
+    step("target", unknown, "the Application has no condition about this step");
+    step("dependencies", ok, "no dependency has an error");
     add("ManifestWork", unknown, "");
 
     const agent = ["ClusterUnreachableWarning", "ManifestWorkApplyError", "ManifestWorkAvailableWarning"].map(find).find(Boolean);
@@ -60,7 +63,7 @@
     return links;
   };
 
-  // A release that is done waits for nothing.
+  // A finished release does not wait.
   const released = (c) => (c.message || "").startsWith("released: ");
 
   const argoCD = (app, conditions, add) => {
@@ -89,17 +92,17 @@
     return add("resources", blocked, message);
   };
 
-  // broken is the first link that is stopped or under way; undefined for none.
+  // broken returns the first step that is stopped or under way, or undefined.
   const broken = (links) => links.find((l) => l.state === blocked || l.state === waiting);
 
-  // heard is when the cluster last said something of the Application, as far as that tells.
+  // heard returns the time of the last report of the cluster, from the times in the status of the Application.
   const heard = (app) => {
     const s = status(app), op = s.operationState || {};
     const times = [s.reconciledAt, op.startedAt, op.finishedAt].map(Date.parse).filter((t) => !Number.isNaN(t));
     return times.length ? new Date(Math.max(...times)).toISOString().replace("T", " ").replace(/\.\d+Z$/, "Z") : "not known";
   };
 
-  // A text of a cluster is cut, and what would turn the text beside it is taken out.
+  // text shortens a text from a cluster, and removes control characters that would change the direction of the text beside.
   const most = 2048;
   const text = (s) => {
     const clean = String(s || "").replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "");
@@ -109,7 +112,8 @@
   const e = (...args) => window.React.createElement(...args);
   const sign = (state) => e("span", { "aria-hidden": true, style: { color: colours[state], fontWeight: "bold", marginRight: "0.4em" } }, glyphs[state]);
 
-  // panel is what the status bar has: nothing of an Application that is not pulled.
+  // panel returns the item for the status bar, or null for an Application that
+  // is not pulled.
   const panel = ({ application, openFlyout }) => {
     if (!application || !pulled(application)) return null;
     const at = broken(ladder(application)), state = at ? at.state : ok;
@@ -124,10 +128,10 @@
   const row = (name, value) => e("div", { key: name, className: "row white-box__details-row" },
     e("div", { className: "columns small-3" }, name), e("div", { className: "columns small-9" }, e("bdi", null, value)));
 
-  // tab is the whole way.
+  // tab returns the page with all steps of the way.
   const tab = ({ application, resource }) => {
     const app = application && application.status ? application : resource;
-    if (!app || !pulled(app)) return e("p", { className: "towline-tab" }, "Towline does not deliver this Application: it has no label " + keys.pull + "=true.");
+    if (!app || !pulled(app)) return e("p", { className: "towline-tab" }, "Towline does not deliver this Application: the Application has no label " + keys.pull + "=true.");
     const where = annotations(app)[keys.namespace];
     return e("div", { className: "towline-tab", style: { padding: "1em" } },
       e("div", { className: "white-box" }, e("div", { className: "white-box__details" },
@@ -136,7 +140,7 @@
         e("li", { key: l.name, className: "towline-" + l.state, style: { margin: "0.6em 0" } }, sign(l.state), e("strong", null, l.name), " ",
           e("span", null, words[l.state]), l.message ? e("div", { style: { whiteSpace: "pre-wrap", overflowWrap: "anywhere", marginLeft: "1.4em" } },
             e("bdi", null, text(l.message)), l.since ? " (since " + text(l.since) + ")" : "") : null))),
-      e("p", null, "Why, who can mend it, and how: ", e("code", null,
+      e("p", null, "The cause, the remedy, and who can apply the remedy: ", e("code", null,
         "kubectl towline why -n " + text(app.metadata.namespace) + " " + text(app.metadata.name))));
   };
 
