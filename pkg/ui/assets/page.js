@@ -1,11 +1,13 @@
-// Keeps a page current by server-sent events, and moves about a matrix by arrow keys. All HTML is the server's, where text is escaped.
+// Keeps a page current with server-sent events, and moves the focus in a matrix with arrow keys. All HTML comes from the server,
+// which escapes text.
 "use strict";
 (() => {
   const live = document.getElementById("live");
   const say = (text, on) => { if (live) { live.textContent = text; live.classList.toggle("on", on); } };
   const main = () => document.getElementById("main");
 
-  // heard is when the server was last heard. It sends something every 15 seconds.
+  // heard is the time of the last event from the server. The server sends an
+  // event every 15 seconds.
   const patience = 40000;
   let heard = Date.now();
   let on = false;
@@ -20,10 +22,11 @@
     say(`not live since ${new Date(heard).toISOString().slice(0, 19).replace("T", " ")}Z: trying again`, false);
   };
 
-  // broken ends the stream, where there is one, and begins another.
+  // broken ends an open stream, and starts a new stream.
   let broken = () => {};
 
-  // place names where the focus is, so that it can be found again in new elements.
+  // place returns the position of the focus. restore finds the position in new
+  // elements.
   const place = () => {
     const a = document.activeElement, row = a && a.closest("[id]");
     if (!row || !main().contains(a)) return null;
@@ -62,10 +65,10 @@
     loading = true;
     try {
       const r = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-      if (r.status >= 500) throw new Error(r.statusText); // what is shown stays
+      if (r.status >= 500) throw new Error(r.statusText); // the page keeps the present content
       const page = new DOMParser().parseFromString(await r.text(), "text/html");
       const now = page.getElementById("main");
-      // What somebody is typing is not taken away.
+      // A reload would remove the text of a typing user.
       if (now && !(document.activeElement && document.activeElement.matches("input,select"))) {
         const p = place();
         main().replaceWith(document.adoptNode(now));
@@ -74,12 +77,12 @@
         rove();
         restore(p);
       } else if (now) { setTimeout(reload, 3000); }
-    } catch { lost(); broken(); } // what comes next would be a change of a page that is not shown
+    } catch { lost(); broken(); } // the next event belongs to a page that is not loaded
     loading = false;
     if (again) { again = false; reload(); }
   };
 
-  // rove leaves one cell of a matrix in the order of the Tab key: arrow keys reach the others.
+  // rove keeps a single cell of a matrix in the order of the Tab key. Arrow keys reach all cells.
   const cells = (t) => [...t.rows].map((r) => [...r.cells].map((c) => c.querySelector("a")));
   const rove = () => {
     for (const t of document.querySelectorAll("table[data-grid]")) {
@@ -107,7 +110,7 @@
     to.focus();
   });
 
-  // retry waits until there is a page where there is none now.
+  // retry tries again until the server answers with a page.
   const retry = () => setTimeout(async () => {
     const r = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" }).catch(() => null);
     if (r && r.ok) location.reload(); else retry();
@@ -132,7 +135,7 @@
       clearInterval(watching);
       removeEventListener("pagehide", leave);
       lost();
-      s.close(); // it would come back with the digest of the page as it was
+      s.close(); // an open stream would reconnect with the digest of the old page
       setTimeout(() => reload().then(listen), 2000);
     };
     const watching = setInterval(() => { if (Date.now() - heard > patience) broken(); }, 5000);
