@@ -1,4 +1,4 @@
-{{/* The objects of a file of the add-ons, with what addons.* says put in. It takes a dict: root and file. */}}
+{{/* The objects of a file of the add-ons, with the settings of addons.*. The argument is a dict with root and file. */}}
 {{- define "towline.addon" -}}
 {{- $root := .root -}}
 {{- range regexSplit "(?m)^---$" (include "towline.objects" .) -1 -}}
@@ -11,7 +11,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Each of these changes an object of a kind in place, and says nothing. */}}
+{{/* Each template towline.addon.KIND changes an object of the kind in place, and prints no text. */}}
 {{- define "towline.addon.ClusterRole" }}{{ end }}
 {{- define "towline.addon.Placement" }}{{ end }}
 
@@ -43,7 +43,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* On a cluster: what the agent reads of Argo CD's objects, to find its Redis. */}}
+{{/* On a cluster: the agent may read Argo CD's objects with the address and the password of Redis. */}}
 {{- define "towline.agentTreeRules" -}}
 - apiGroups: [""]
   resources: [configmaps]
@@ -59,7 +59,7 @@
   verbs: [get]
 {{- end }}
 
-{{/* On a cluster: lets the agent ask who may get its metrics. */}}
+{{/* On a cluster: the agent may ask for the rights of clients that request its metrics. */}}
 {{- define "towline.agentMetricsBinding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -75,7 +75,7 @@ subjects:
   namespace: open-cluster-management-agent-addon
 {{- end }}
 
-{{/* On a cluster: who may connect to the agent's metrics, which need no token unless they are secure. */}}
+{{/* On a cluster: the permitted connections to the agent's metrics. Without secureMetrics, the metrics need no token. */}}
 {{- define "towline.agentNetworkPolicy" -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

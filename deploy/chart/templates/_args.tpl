@@ -1,4 +1,4 @@
-{{/* The arguments of the controller: only what differs from its own defaults. */}}
+{{/* The arguments of the controller: only the arguments that differ from the defaults. */}}
 {{- define "towline.args" -}}
 - controller
 {{- if not (include "towline.gitOpsCluster" .) }}
@@ -94,7 +94,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The argument --propagate; empty where the list is the default. */}}
+{{/* The argument --propagate; empty for the default list. */}}
 {{- define "towline.propagated" -}}
 {{- $list := list -}}
 {{- with .Values.dependencies -}}

@@ -1,4 +1,4 @@
-{{/* The labels of Helm, which every object has. */}}
+{{/* The labels of Helm, for every object. */}}
 {{- define "towline.helmLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name (replace "+" "_" .Chart.Version) }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -11,10 +11,10 @@ app.kubernetes.io/part-of: towline
 {{ include "towline.helmLabels" . }}
 {{- end }}
 
-{{/* The image, by its digest where one is given. */}}
+{{/* The image, with the digest if image.digest is set. */}}
 {{- define "towline.image" -}}
 {{- with .Values.image -}}
-{{- $repository := required "image.repository is empty: no image is published. Push one with `make image`, and name it with --set image.repository=registry.example/towline" .repository -}}
+{{- $repository := required "image.repository is empty: no image is published. Push an image with `make image`, and set --set image.repository=registry.example/towline" .repository -}}
 {{- $repository -}}
 {{- if .tag -}}:{{ .tag }}{{- else if not .digest -}}:{{ $.Chart.AppVersion }}{{- end -}}
 {{- with .digest -}}@{{ . }}{{- end -}}
@@ -26,13 +26,13 @@ app.kubernetes.io/part-of: towline
 {{- .Values.argocd.namespace | default .Release.Namespace -}}
 {{- end }}
 
-{{/* Which CRDs: all, own or none. Advanced Cluster Management keeps those that it has too. */}}
+{{/* The CRDs to install: all, own or none. With own, the CRDs of Advanced Cluster Management stay as they are. */}}
 {{- define "towline.crds" -}}
 {{- .Values.crds.enabled | default (eq .Values.profile "acm" | ternary "own" "all") -}}
 {{- end }}
 
-{{/* Whether a hub of Advanced Cluster Management lacks the CRD of reports, so that this release brings it, or has it from this release. Empty
-     without a connection to the hub, as with helm template. */}}
+{{/* Whether this release brings the CRD of reports to a hub of Advanced Cluster Management: the hub lacks the CRD, or has the CRD from this
+     release. Empty without a connection to the hub, as with helm template. */}}
 {{- define "towline.bringsReports" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" -}}
 {{- $crd := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "multiclusterapplicationsetreports.apps.open-cluster-management.io" -}}
@@ -40,7 +40,7 @@ app.kubernetes.io/part-of: towline
 {{- end -}}
 {{- end }}
 
-{{/* Whether Towline has the controller of GitOpsClusters; empty where it has not. */}}
+{{/* "true" if Towline runs the controller of GitOpsClusters, otherwise empty. */}}
 {{- define "towline.gitOpsCluster" -}}
 {{- $enabled := ne .Values.profile "acm" -}}
 {{- if kindIs "bool" .Values.gitOpsCluster.enabled -}}{{- $enabled = .Values.gitOpsCluster.enabled -}}{{- end -}}
@@ -53,9 +53,9 @@ app.kubernetes.io/part-of: towline
 {{- end }}
 
 {{/*
-The objects of a file of the chart, with the labels and namespaces of this release. The files are those of deploy/, which
-`make manifests` copies here. It takes a dict: root, the chart's own context; file, a path; and namespace, where that is not
-the release's.
+The objects of a file of the chart, with the labels and namespaces of this release. `make manifests` copies the files from
+deploy/. The argument is a dict with root, the context of the chart; file, a path; and namespace, if the namespace differs from
+the namespace of the release.
 */}}
 {{- define "towline.objects" -}}
 {{- $root := .root -}}
@@ -74,12 +74,12 @@ the release's.
 {{- end -}}
 {{- end }}
 
-{{/* The kinds of the chart's files that have a namespace. */}}
+{{/* The kinds of namespaced objects in the chart's files. */}}
 {{- define "towline.namespaced" -}}
 ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget PrometheusRule Placement AddOnDeploymentConfig
 {{- end }}
 
-{{/* Gives an object the labels and namespaces of this release. It says nothing. */}}
+{{/* Gives an object the labels and namespaces of this release, and prints no text. */}}
 {{- define "towline.adapt" -}}
 {{- $labels := .object.metadata.labels | default dict -}}
 {{- if hasKey $labels "app.kubernetes.io/name" -}}
@@ -100,7 +100,7 @@ ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBu
 {{- end -}}
 {{- end }}
 
-{{/* Rules without those that the controller of GitOpsClusters alone needs. */}}
+{{/* The rules without the rights that only the controller of GitOpsClusters needs. */}}
 {{- define "towline.rulesWithoutGitOpsClusters" -}}
 {{- $kept := list -}}
 {{- range . -}}

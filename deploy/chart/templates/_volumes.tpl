@@ -1,4 +1,4 @@
-{{/* The Secrets that the controller reads as files: a list of dicts of name and secret. */}}
+{{/* The Secrets that the controller reads as files: a list of dicts with name and secret. */}}
 {{- define "towline.mounted" -}}
 {{- $list := list -}}
 {{- with .Values.argocd.redisSecret -}}
