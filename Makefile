@@ -1,43 +1,45 @@
-# `make` lists the targets. Everything needs Go, git and gcc: the tools, and the
-# fleet that the end-to-end tests run on, are built from Go modules. `make test`
-# installs the other programs that some tests need, by .ci/needs.
+# `make` lists the targets. All targets need Go, git and gcc: Go modules contain
+# the tools, and the fleet of the end-to-end tests. `make test` installs the
+# other programs for the tests with .ci/needs.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-# The image to build, and to put into a manifest.
+# The image of `make image`, and of the manifests.
 IMAGE ?= towline:latest
-# The platforms of `make image`, and where the result goes: --load or --push.
+# The platforms of `make image`, and the destination of the result: --load or
+# --push.
 PLATFORMS ?= linux/amd64
 IMAGE_OUTPUT ?= --load
-# The namespace of `make install-manifest`, that of Argo CD on the hub, and more
-# flags for the chart, for example HELM_FLAGS='--set profile=acm'.
+# The namespace of `make install-manifest`, which is the namespace of Argo CD on
+# the hub, and more flags for the chart, for example HELM_FLAGS='--set
+# profile=acm'.
 NAMESPACE ?= argocd
 HELM_FLAGS ?=
-# The kustomize overlay whose add-ons `make addon-manifest` writes.
+# The kustomize overlay with the add-ons for `make addon-manifest`.
 OVERLAY ?= argocd
-# Which clusters get the agent by `make addon-manifest`: placement for all that
-# the Placement towline-clusters chooses; otherwise those with a
+# The clusters that get the agent from `make addon-manifest`. With placement:
+# the clusters of the Placement towline-clusters. Otherwise: the clusters with a
 # ManagedClusterAddOn.
 AGENT ?=
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
-# Which specs of it: all but those of works in Maestro.
+# The specs of the suite: all specs except the specs for works in Maestro.
 E2E_LABELS = '-ginkgo.label-filter=!maestro'
-# The versions of Argo CD that run: the hub has the first, and the clusters have
-# them in turn. Default: 3,2.14, and 3 for the demo.
+# The versions of Argo CD in the fleet. The hub has the first version, and the
+# clusters take turns. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
 export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
-# Where the works of the demo and of fleet-up are: in the hub's etcd, or in
+# The place of the works for the demo and for fleet-up: the hub's etcd, or
 # Maestro, which needs Debian's packages postgresql and mosquitto.
 TRANSPORT ?= hub
 E2E_TIMEOUT ?= 80m
 ENVTEST_TIMEOUT ?= 25m
-# The size of `make bench`, and more of its flags, for example
-# BENCH_FLAGS='--profiles profiles'.
+# The size of `make bench`, and more flags, for example BENCH_FLAGS='--profiles
+# profiles'.
 CLUSTERS ?= 2000
 SETS ?= 5
 BENCH_FLAGS ?=
@@ -49,20 +51,20 @@ HELM := go tool -modfile=$(CURDIR)/.ci/tools/helm4/go.mod helm
 ACTIONLINT := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod actionlint
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golangci-lint
 
-# The one that the workflow release.yml uses.
+# The version in the workflow release.yml.
 GORELEASER_VERSION := v2.16.0
 
-# What GoReleaser calls for an SBOM.
+# The program that GoReleaser calls for an SBOM.
 SYFT_VERSION := v1.57.0
 
-# Recurses into a target with a headline, so that a long log can be found one's
-# way in.
+# Runs a target under a headline, so that readers can find the target in a long
+# log.
 step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
-# Has two jobs print one after the other, where make can (GNU make 4).
+# Two jobs print one after another, with GNU make 4.
 IN_TURN := $(if $(filter output-sync,$(.FEATURES)),--output-sync=recurse)
 
-# Runs a command of e2e until Ctrl-C, which is for it alone: `go run` and make
-# would call that an error.
+# Runs a command of e2e until Ctrl-C. Only the command gets Ctrl-C, because `go
+# run` and make would report the interrupt as an error.
 until_interrupted = @go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
 
 ##@ Try
@@ -74,21 +76,21 @@ help: ## List the targets.
 		/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Run a hub and two clusters here, and the guestbook on them, until Ctrl-C.
+demo: ## Run a hub and two clusters on this machine, with the guestbook, until Ctrl-C.
 	$(call until_interrupted,demo,--transport=$(TRANSPORT))
 
 .PHONY: fleet-up
-fleet-up: ## Start a hub and two clusters, without Towline.
+fleet-up: ## Start a hub and two clusters without Towline.
 	$(call until_interrupted,fleet,up --transport=$(TRANSPORT))
 
 .PHONY: fleet-down
-fleet-down: ## Stop them.
+fleet-down: ## Stop the hub and the clusters of fleet-up.
 	go -C e2e run ./cmd/fleet down
 
 ##@ Test
 
 .PHONY: test
-test: ## Everything that must pass. It installs what it needs, or names the command that does.
+test: ## Run all required tests. The target installs missing programs, or prints the command to install the programs.
 	.ci/needs
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
@@ -100,8 +102,8 @@ test: ## Everything that must pass. It installs what it needs, or names the comm
 	$(call step,e2e-short)
 	@printf '\n==> all tests passed\n'
 
-# The tests against an API server wait more than they work. So they run in two halves, each with an API server of its
-# own, and the rest goes on beside them, and gives way to them.
+# The tests against an API server mostly wait. So the tests run in two halves with an API server for each half. The other checks
+# run at the same time with a lower priority.
 .PHONY: beside
 beside:
 	$(call step,lint)
@@ -129,21 +131,21 @@ envtest-rest: test-unit
 	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks ./deploy/commands
 	$(PUBLISHED)
 
-# What the CRDs concern that other products bring, which are narrower, once more with those in place of Towline's.
+# The tests that concern the narrower CRDs of other products, again with these CRDs instead of Towline's CRDs.
 PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGitOpsCluster' ./controllers -published-crds
 
 .PHONY: test-published
-test-published: ## All tests against an API server, with the CRDs that other products bring in place of Towline's.
+test-published: ## Run all tests against an API server, with the CRDs of other products instead of Towline's CRDs.
 	$(ENVTEST) ./controllers -published-crds
 
-# By how much Towline lags behind the hub at most.
+# The longest delay of Towline behind the hub.
 SLOW ?= 300ms
 .PHONY: test-slow
 test-slow: ENVTEST_TIMEOUT = 60m
-test-slow: ## The controllers' tests against an API server, with a Towline that lags: no test may count on it being fast.
+test-slow: ## Run the controllers' tests against an API server with a delayed Towline: a test must not depend on a fast Towline.
 	$(ENVTEST) ./controllers -slow $(SLOW)
 
-# What tests run whose time is bounded, built before it runs: both versions that render the chart, helm-unittest, and the plugin.
+# The programs for tests with a time limit, built before the tests: both versions of Helm, helm-unittest, and the plugin.
 .PHONY: prebuild
 prebuild:
 	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/kubectl-towline
@@ -151,20 +153,21 @@ prebuild:
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
 .PHONY: test-unit
-test-unit: prebuild ## The tests that need no API server.
+test-unit: prebuild ## Run the tests that need no API server.
 	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 	go -C cmd/towline-maestro test ./...
 	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
 
-# How long to simulate; each seed is another schedule, and SEED the first.
+# The duration of the simulation. Each seed is another schedule, and SEED is the
+# first seed.
 TIME ?= 1m
 SEED ?= 0
 .PHONY: simulate
-simulate: ## Run propagation in a simulated fleet with users and faults for TIME, and all pairs of what users do.
+simulate: ## Simulate propagation in a fleet with users and faults for TIME, with all pairs of user actions.
 	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^Test(Simulate|Pairs)$$' -simulation.time $(TIME) -simulation.seed $(SEED)
 
 .PHONY: test-simulation
-test-simulation: ## Run as much of that as takes a minute.
+test-simulation: ## Run one minute of the simulation.
 	go test ./controllers/propagation/simulation -count=1
 
 .PHONY: mutants
@@ -172,25 +175,25 @@ mutants: ## Break propagation in one place at a time, and show that the simulati
 	controllers/propagation/simulation/mutants
 
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for TIME; FUZZ chooses some by folder or name.
+fuzz: ## Run each fuzz target for TIME; FUZZ chooses targets by folder or name.
 	TIME=$(TIME) .ci/fuzz $(FUZZ)
 
 .PHONY: test-fuzz
-test-fuzz: ## Try 10,000 inputs of each, but for those against Argo CD, whose cases test-contract runs.
-	@# A number and no time: Go 1.26 can take the end of a time for a failure ("context deadline exceeded").
+test-fuzz: ## Try 10,000 inputs of each fuzz target. test-contract runs the cases of the fuzz targets against Argo CD.
+	@# A number instead of a time: Go 1.26 can report the end of a time as a failure ("context deadline exceeded").
 	TIME=10000x GUIDED=false .ci/fuzz cmd pkg
 
 .PHONY: mutation
-mutation: ## Change each decision of some packages, and show that their tests notice; see docs/reliability.md.
+mutation: ## Change each decision of some packages, and show that the tests notice; see docs/reliability.md.
 	go -C e2e run ./cmd/mutate $(MUTATE)
 
 .PHONY: test-envtest
-test-envtest: ## Those, and the tests against a real API server.
+test-envtest: ## Run the unit tests, and the tests against a real API server.
 	$(ENVTEST) ./...
 	$(PUBLISHED)
 
 .PHONY: test-contract
-test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and of the Operator Lifecycle Manager.
+test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the Operator Lifecycle Manager.
 	CGO_ENABLED=0 go -C e2e/programs/argocd test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/argocd3 test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/ocm test -trimpath ./...
@@ -198,76 +201,78 @@ test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and 
 	go -C .ci/tools/olm test ./...
 
 .PHONY: test-fleet
-test-fleet: ## The tests of the fleet program itself, on real fleets.
+test-fleet: ## Test the fleet program itself on real fleets.
 	TOWLINE_FLEET_TEST=1 go -C e2e test -timeout 30m $$(go -C e2e list ./... | grep -v '/e2e/suite')
 
 .PHONY: test-maestro
-test-maestro: ## A fleet whose works are in Maestro; Debian's packages postgresql and mosquitto are needed.
+test-maestro: ## Test a fleet with works in Maestro; needs Debian's packages postgresql and mosquitto.
 	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./fleet -run '^TestMaestro$$' -count=1 -v -timeout 30m
 
 .PHONY: test-migration
-test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and back, while Applications run; it needs them too.
+test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and back, with running Applications; needs postgresql and mosquitto.
 	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./migration -count=1 -v -timeout 30m
 
 .PHONY: test-hubs
-test-hubs: ## A hub of hubs: a top hub, two regional hubs with a cluster each; it takes 6 GB of memory.
+test-hubs: ## Test a hub of hubs: a top hub, and two regional hubs with a cluster each; needs 6 GB of memory.
 	TOWLINE_HUBS_TEST=1 go -C e2e test ./hubs -count=1 -v -timeout 40m
 
-# The specs come in an order of chance that is always the same, so that a failure can be repeated. Another number is another order.
+# The order of the specs is random, and the same in each run, so that a failure can be repeated. Another number gives another
+# order.
 E2E_SEED ?= 138850406
 
 .PHONY: e2e
-e2e: ## The end-to-end suite: a hub and clusters as local processes.
+e2e: ## Run the end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all -ginkgo.seed=$(E2E_SEED) $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
 e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'
-e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third of the time.
+e2e-short: e2e ## Run the suite without the specs that mostly wait: twelve specs take a third of the time.
 
 .PHONY: e2e-acm
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm
-e2e-acm: e2e ## Some of it with the chart's profile acm, whose rights must all be used then.
+e2e-acm: e2e ## Run a part of the suite with the chart's profile acm, which must use all rights of the profile.
 
 .PHONY: e2e-maestro
 e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long && !etcd' -towline.transport=maestro
-e2e-maestro: e2e ## The same with the works in Maestro; Debian's packages postgresql and mosquitto are needed.
+e2e-maestro: e2e ## Run the suite with the works in Maestro; needs Debian's packages postgresql and mosquitto.
 
-# What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
+# The faults to inject. POINT: a single point, for example move/kill-after/3. FLOW: a pattern of flows. POINTS: the number of
+# points with one fault, 0 for all points. PAIRS: the number of points with two faults.
 POINT ?=
 FLOW ?= .
 POINTS ?= 0
 PAIRS ?= 500
 FAULTS_FLAGS ?=
 .PHONY: faults
-faults: ## Let something fail at each write of Towline in every flow, on a real hub; see docs/reliability.md.
+faults: ## Inject a fault at each write of Towline in every flow, on a real hub; see docs/reliability.md.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -faults.point='$(POINT)' \
 		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) $(FAULTS_FLAGS)
 
 .PHONY: faults-brief
-faults-brief: ## A few points of each kind of fault, always the same: see e2e/faults/brief.go.
+faults-brief: ## Inject a fixed set of a few faults of each kind: see e2e/faults/brief.go.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 30m
 
 .PHONY: faults-planted
 faults-planted: ## Show that the faults find five planted bugs.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestPlanted$$' -count=1 -v -timeout 0
 
-# How many leaders to stop.
+# The number of leaders to stop.
 KILLS ?= 50
 .PHONY: failover
-failover: ## Stop the leader of two replicas in four ways while flows go on, on a real hub; see docs/reliability.md.
+failover: ## Stop the leader of two replicas in four ways during flows, on a real hub; see docs/reliability.md.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFailover$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -failover.kills=$(KILLS) $(FAULTS_FLAGS)
 
-# How long to keep Towline busy, and with how many Applications.
+# The number of Applications that keep Towline busy.
 ENDURANCE_APPLICATIONS ?= 1000
 .PHONY: endurance
 endurance: TIME = 15m
-endurance: ## Keep two replicas busy for TIME on a real hub, and show that nothing of them grows; see docs/reliability.md.
+endurance: ## Keep two replicas busy for TIME on a real hub, and show that no resource grows; see docs/reliability.md.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestEndurance$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -endurance.time=$(TIME) \
 		-endurance.applications=$(ENDURANCE_APPLICATIONS) $(FAULTS_FLAGS)
 
 .PHONY: endurance-played
 endurance-played: TIME = 30m
-endurance-played: ## The same for longer, on a hub whose clusters are played: a thousand Applications that change, and come and go.
+endurance-played: ## Run a longer endurance test on a hub with simulated clusters: a thousand Applications that change, and come and go.
 	go -C e2e run ./cmd/bench endure --time $(TIME) $(BENCH_FLAGS)
 
 .PHONY: bench
@@ -275,20 +280,20 @@ bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/sc
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)
 
 .PHONY: bench-maestro
-bench-maestro: ## The same with works in Maestro; see docs/scale.md.
+bench-maestro: ## Measure Towline with works in Maestro; see docs/scale.md.
 	$(MAKE) bench BENCH_FLAGS='--transport maestro --json $(CURDIR)/bench-maestro-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)'
 
 .PHONY: bench-check
-bench-check: ## Measure a small hub, and fail where a ratio of e2e/bench/thresholds.yaml does not hold.
+bench-check: ## Measure a small hub, and fail if a ratio is outside e2e/bench/thresholds.yaml.
 	go -C e2e run ./cmd/bench run --clusters 100 --sets 5 --changes 50 --storm 5s --idle 10s --thresholds bench/thresholds.yaml
 
 .PHONY: verify
-verify: ## Fail if generated files or go.mod are not current, a licence does not go with ours, or a text points in place of naming (.ci/words).
+verify: ## Fail if generated files or go.mod are not current, a licence is not permitted, or a text has too many pointing words (.ci/words).
 	.ci/verify
 	.ci/licences
 
 .PHONY: lint
-lint: ## Static checks of the program and of the end-to-end tests.
+lint: ## Run static checks of the program and of the end-to-end tests.
 	go vet ./...
 	$(GOLANGCI_LINT) run ./...
 	go -C e2e vet ./...
@@ -298,11 +303,11 @@ lint: ## Static checks of the program and of the end-to-end tests.
 	$(ACTIONLINT)
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in what the programs call, in vuln.go.dev or VULNDB of the module proxy.
+vulncheck: ## Look for known vulnerabilities in called functions, in vuln.go.dev or in VULNDB of the module proxy.
 	VULNDB=$(VULNDB) .ci/vulncheck
 
 .PHONY: lint-fix
-lint-fix: ## Let the linters mend what they can.
+lint-fix: ## Let the linters fix problems.
 	$(GOLANGCI_LINT) run --fix ./...
 	cd e2e && $(GOLANGCI_LINT) run --fix ./...
 
@@ -341,17 +346,17 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 	.ci/bundle deploy/bundle v0.0.0-dev towline:latest
 
 .PHONY: tidy
-tidy: ## Make go.mod and go.sum say what the code imports.
+tidy: ## Update go.mod and go.sum to the imports of the code.
 	go mod tidy
 	go -C e2e mod tidy
 	go -C cmd/towline-maestro mod tidy
 
 .PHONY: image
-image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes it.
+image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the image.
 	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: image-maestro
-image-maestro: ## The same of towline-maestro, for deploy/maestro.
+image-maestro: ## Build the image of towline-maestro for deploy/maestro.
 	docker buildx build --target maestro --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: install-manifest
@@ -362,19 +367,19 @@ install-manifest: ## Write bin/install.yaml for IMAGE and NAMESPACE, from the ch
 	mv bin/install.yaml.new bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 
-# The version of the packaged chart: SemVer.
+# The version of the packaged chart, as SemVer.
 CHART_VERSION ?= 0.0.0-dev
 
 .PHONY: chart
 chart: ## Package deploy/chart for VERSION as bin/towline-CHART_VERSION.tgz.
 	$(HELM) package deploy/chart --version $(CHART_VERSION) --app-version $(VERSION) --destination bin
 
-# The folder of the add-ons for OVERLAY.
+# The folder with the add-ons of OVERLAY.
 ADDON = $(or $(patsubst %/,%,$(dir $(wildcard deploy/overlays/$(OVERLAY)/addon/kustomization.yaml))),deploy/addon)
 
 .PHONY: addon-manifest
 addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and OVERLAY; AGENT=placement puts the agent on all clusters.
-	@[[ -n "$(OVERLAY)" && -d deploy/overlays/$(OVERLAY) ]] || { echo "OVERLAY=$(OVERLAY) is no folder of deploy/overlays" >&2; exit 1; }
+	@[[ -n "$(OVERLAY)" && -d deploy/overlays/$(OVERLAY) ]] || { echo "OVERLAY=$(OVERLAY) is not a folder of deploy/overlays" >&2; exit 1; }
 	@[[ "$(AGENT)" =~ ^(placement)?$$ ]] || { echo "AGENT=$(AGENT) is neither placement nor empty" >&2; exit 1; }
 	rm -rf bin/addon-manifest
 	mkdir -p bin/addon-manifest
@@ -387,14 +392,14 @@ addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and 
 	@echo 'kubectl apply -f bin/addon.yaml'
 
 .PHONY: release-snapshot
-release-snapshot: bin/syft-$(SYFT_VERSION)/syft ## Build what a release has of kubectl towline into bin/release, without signatures, and publish nothing.
+release-snapshot: bin/syft-$(SYFT_VERSION)/syft ## Build the files of a release of kubectl towline into bin/release, without signatures, and publish no file.
 	PATH="$(CURDIR)/bin/syft-$(SYFT_VERSION):$$PATH" \
 		go run github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION) release --snapshot --clean --skip=sign
 
 bin/syft-$(SYFT_VERSION)/syft:
 	GOBIN=$(CURDIR)/$(@D) go install github.com/anchore/syft/cmd/syft@$(SYFT_VERSION)
 
-# Draws the pictures of the site. The theme knows this version.
+# Mermaid draws the pictures of the site. The theme requires this version.
 MERMAID := mermaid-8.14.0
 
 .PHONY: site
@@ -406,5 +411,5 @@ site: ## Build the site of the documentation into bin/site; needs mkdocs-materia
 		mkdocs build --strict --quiet --config-file .ci/mkdocs.yml
 
 .PHONY: clean
-clean: ## Remove what was built.
+clean: ## Remove all built files.
 	rm -rf bin
