@@ -1,17 +1,17 @@
-# Towline's image: its program, that of the status page, and kubectl-towline for the test of the chart, on a base without a
-# shell.
+# The image of Towline on a base without a shell: the program towline, the program of the status page, and kubectl-towline for the
+# test of the chart.
 #
 #   docker buildx build --platform linux/amd64,linux/arm64 \
 #     --build-arg VERSION=v0.1.0 --tag registry.example/towline:v0.1.0 --push .
 #
-# The target maestro is another image, of towline-maestro alone: see docs/maestro.md.
+# The target maestro builds another image with only towline-maestro: see docs/maestro.md.
 #
-# The builder runs on the platform of the machine that builds, and Go compiles
-# for the other ones: no emulation.
+# The builder runs on the platform of the build machine. Go compiles for the
+# other platforms without emulation.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm@sha256:b305420a68d0f229d91eb3b3ed9e519fcf2cf5461da4bef997bf927e8c0bfd2b AS build
 WORKDIR /src
 
-# Dependencies first: they change less often than the code.
+# Dependencies first, because dependencies change less often than the code.
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/go/pkg/mod \
     go mod download
@@ -46,6 +46,6 @@ LABEL org.opencontainers.image.title="Towline" \
       org.opencontainers.image.description="The Argo CD pull model for Open Cluster Management" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /out/towline /out/towline-ui /out/kubectl-towline /
-# As numbers, so that Kubernetes can see that it is not root.
+# Numbers, so that Kubernetes can see that the user is not root.
 USER 65532:65532
 ENTRYPOINT ["/towline"]

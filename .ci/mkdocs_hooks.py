@@ -7,7 +7,7 @@ import shutil
 
 REPOSITORY = "https://github.com/towline-io/towline/blob/main/"
 MERMAID = "assets/mermaid.min.js"
-# Wide enough for a line of code, and for a table with names in whole.
+# Enough for a line of code, and for a table with full names.
 STYLE = """<style>
 .md-grid { max-width: 78rem }
 .md-typeset td code { word-break: normal }
