@@ -80,9 +80,9 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestHealthOfNobody: a tenant writes the status of an Application without a report from a cluster. The metric ignores
-// the status.
-func TestHealthOfNobody(t *testing.T) {
+// TestHealthWithoutAReport: a tenant writes the status of an Application without a report from a cluster. The metric
+// ignores the status.
+func TestHealthWithoutAReport(t *testing.T) {
 	app := fixture.Application("pulled").Cluster("cluster1").
 		Status(argocd.Status{Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced"}}).Obj()
 	reported := fixture.Feedback(work.Identifier(app)).Obj()
@@ -103,9 +103,9 @@ func TestHealthOfNobody(t *testing.T) {
 	}
 }
 
-// TestTenThousand: a scrape of a large hub has each Application once. The duration is only logged: Prometheus waits for
-// ten seconds, and a busy machine would distort the result.
-func TestTenThousand(t *testing.T) {
+// TestTenThousandApplications: a scrape of a large hub has each Application once. The duration is only logged:
+// Prometheus waits for ten seconds, and a busy machine would distort the result.
+func TestTenThousandApplications(t *testing.T) {
 	c := &cache{}
 	for i := range 10_000 {
 		c.apps = append(c.apps, *fixture.Application(fmt.Sprintf("app-%05d", i)).Obj())

@@ -88,9 +88,9 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestRefreshThatMeetsAConflict: a refresh is requested again after a conflict with a different writer of the
+// TestRefreshWithAConflict: a refresh is requested again after a conflict with a different writer of the
 // Application.
-func TestRefreshThatMeetsAConflict(t *testing.T) {
+func TestRefreshWithAConflict(t *testing.T) {
 	hub := &fixture.Hub{Name: kind, Answers: map[string]error{"application": apierrors.NewConflict(schema.GroupResource{}, "x", nil)}}
 	r := &Reconciler{Client: hub}
 	now := time.Unix(1_700_000_000, 0)

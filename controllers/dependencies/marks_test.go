@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// TestMarksOnly: the cache holds almost nothing of the hub's Secrets and ConfigMaps.
-func TestMarksOnly(t *testing.T) {
+// TestCacheHoldsOnlyMarks: the cache holds almost nothing of the hub's Secrets and ConfigMaps.
+func TestCacheHoldsOnlyMarks(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
 	marked := func(annotations map[string]string) *metav1.PartialObjectMetadata {
 		o := objectOf("Secret")

@@ -43,10 +43,10 @@ func (p *paging) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// TestBroughtIsReadOnce: the works of older controllers are read past the cache, page by page. For a refused work of an
-// AppProject, this happens once for each version. A work taken over between the read of the cache and the live read
-// counts too.
-func TestBroughtIsReadOnce(t *testing.T) {
+// TestWorksOfOlderControllersAreReadOnce: the works of older controllers are read past the cache, page by page. For a
+// refused work of an AppProject, this happens once for each version. A work taken over between the read of the cache
+// and the live read counts too.
+func TestWorksOfOlderControllersAreReadOnce(t *testing.T) {
 	const project = `{"project":"web","source":{"repoURL":"https://git.example.com/web.git"},"destination":{"namespace":"web"}}`
 	one := fixture.OlderWork(fixture.Application("one").ApplicationSet("web").Obj(), false)
 	delete(one.Labels, apis.LabelPull)

@@ -72,9 +72,10 @@ func workWith(key types.NamespacedName, uid string) *workv1.ManifestWork {
 	return w
 }
 
-// TestWhatIsDeletedIsReadAgain: an outdated cache removes nothing from a cluster. For an objects work, all works of the
-// cluster are read only if released Applications may use the objects. Many objects works may end at the same time.
-func TestWhatIsDeletedIsReadAgain(t *testing.T) {
+// TestDeletionsAreDecidedPastTheCache: an outdated cache removes nothing from a cluster. For an objects work, all works
+// of the cluster are read only if released Applications may use the objects. Many objects works may end at the same
+// time.
+func TestDeletionsAreDecidedPastTheCache(t *testing.T) {
 	app := fixture.Application("web").Spec(`{"project":"web","source":{"repoURL":"https://git.example.com/web.git"}}`).
 		Annotation(apis.AnnotationWith, "secret/db").Obj()
 	own, err := work.Render(app, work.Requests{})

@@ -52,9 +52,9 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestPushersForgetsWhatIsGone: the memory forgets a deleted Secret, a Secret that is wanted again, and a deleted
+// TestPushersForgetsDeletedObjects: the memory forgets a deleted Secret, a Secret that is wanted again, and a deleted
 // GitOpsCluster.
-func TestPushersForgetsWhatIsGone(t *testing.T) {
+func TestPushersForgetsDeletedObjects(t *testing.T) {
 	r := &Reconciler{}
 	one, two, app := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}, types.NamespacedName{Name: "web"}
 	a, b, c := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}, types.NamespacedName{Name: "c"}
@@ -76,7 +76,8 @@ func TestPushersForgetsWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestEndUnasked: a watch of tokens ends with the last GitOpsCluster for these tokens. All remaining watches stay.
+// TestEndUnasked: a watch of tokens ends with the last GitOpsCluster for these tokens. All remaining watches
+// stay.
 func TestEndUnasked(t *testing.T) {
 	ended := map[scope]int{}
 	s := &scopes{opened: map[scope]openCache{}}

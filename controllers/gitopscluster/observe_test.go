@@ -80,9 +80,9 @@ func pushedTo(name, cluster string) *fixture.ApplicationBuilder {
 		Label(apis.LabelPull, "false").Spec(`{"destination":{"name":"` + cluster + `"}}`)
 }
 
-// TestWhoKeepsASecret: past the cache, all Applications are listed. After the discovery of a pushed Application, only
-// this Application is read, as long as it keeps the Secret.
-func TestWhoKeepsASecret(t *testing.T) {
+// TestPushedApplicationKeepsASecret: past the cache, all Applications are listed. After the discovery of a pushed
+// Application, only this Application is read, as long as it keeps the Secret.
+func TestPushedApplicationKeepsASecret(t *testing.T) {
 	h := &hub{t: t, apps: []*argocd.Application{
 		pushedTo("elsewhere", "b").Obj(), pushedTo("here", "a").Obj(), fixture.Application("pulled").Cluster("b").Obj(),
 	}}

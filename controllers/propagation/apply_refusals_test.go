@@ -54,9 +54,9 @@ func reconcilerOf(answers map[string]error) (*Reconciler, *recorder, *observatio
 	return &Reconciler{Client: hub, Events: told}, told, seen
 }
 
-// TestApplyTells checks when events are recorded: the events of a step after its write, on the object of the event, and
-// the events of the plan after the patch of the Application.
-func TestApplyTells(t *testing.T) {
+// TestApplyEvents checks when events are recorded: the events of a step after its write, on the object of the event,
+// and the events of the plan after the patch of the Application.
+func TestApplyEvents(t *testing.T) {
 	missing := apierrors.NewNotFound(aWork, "x")
 	const ofStep, ofPlan = "Warning Gone on going with nothing: a", "Normal Sent on argocd with new: b"
 	for title, tc := range map[string]struct {

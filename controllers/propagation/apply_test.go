@@ -90,9 +90,9 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyToldOfLastingFailures: a write with a failure of some seconds is shown like a refusal. The first pass
+// TestApplyShowsLastingFailures: a write with a failure of some seconds is shown like a refusal. The first pass
 // without a failure resets the time.
-func TestApplyToldOfLastingFailures(t *testing.T) {
+func TestApplyShowsLastingFailures(t *testing.T) {
 	busy := map[string]error{"new": errors.New("the store is full")}
 	other := map[string]error{"changed": errors.New("no")}
 	start := time.Unix(1e9, 0)

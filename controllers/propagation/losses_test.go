@@ -31,9 +31,9 @@ func missed(m *lossDetector, gap string, n int, now time.Time) (keys []types.Nam
 	return keys
 }
 
-// TestAnEndThatWasToldOfIsNoLoss: an Application with a deletion event is not lost. A missing Application without a
+// TestAReportedDeletionIsNoLoss: an Application with a deletion event is not lost. A missing Application without a
 // deletion event may be lost until it exists again.
-func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
+func TestAReportedDeletionIsNoLoss(t *testing.T) {
 	var m lossDetector
 	watched, now := m.watched(), time.Now()
 	watched.Delete(event.DeleteEvent{Object: versioned("told", "1")})
@@ -103,9 +103,9 @@ func TestALossIsDecidedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsDecidedDoesNotCount: decided Applications do not count when further Applications are missing later. Each
-// group of decided Applications was held in this run, held before this run, or taken for few.
-func TestWhatIsDecidedDoesNotCount(t *testing.T) {
+// TestDecidedApplicationsDoNotCount: decided Applications do not count when further Applications are missing later.
+// Each group of decided Applications was held in this run, held before this run, or taken for few.
+func TestDecidedApplicationsDoNotCount(t *testing.T) {
 	for title, before := range map[string]func(*lossDetector, time.Time){
 		"held before this run": func(m *lossDetector, _ time.Time) {
 			for i := range 2 * massLossThreshold {
@@ -139,9 +139,9 @@ func TestWhatIsDecidedDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAHeldOneThatWasThereAgain: a held Application is not held any more after it came back and the watch reported its
-// deletion.
-func TestAHeldOneThatWasThereAgain(t *testing.T) {
+// TestAHeldApplicationThatCameBack: a held Application is not held any more after it came back and the watch reported
+// its deletion.
+func TestAHeldApplicationThatCameBack(t *testing.T) {
 	var m lossDetector
 	if !m.hold(keyOf("a")) {
 		t.Fatal("nothing was told of")

@@ -54,9 +54,9 @@ func (o objects) List(_ context.Context, into client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestOwnIsReadAgain: before a destructive write, the owner of the own work and OwnUnwatched come from the API server
-// and not from the cache.
-func TestOwnIsReadAgain(t *testing.T) {
+// TestOwnWorkIsReadPastTheCache: before a destructive write, the owner of the own work and OwnUnwatched come from the
+// API server and not from the cache.
+func TestOwnWorkIsReadPastTheCache(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	other := fixture.Application("guestbook").Namespace("team-b").Annotation(apis.AnnotationAppNamespace, "apps").Obj()
 	own, err := work.Render(app, work.Requests{})
@@ -100,9 +100,9 @@ func TestOwnIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedForIsAskedForAgain: observeLive forgets the additional facts, and the next decision reads these facts
-// past the cache. NeedLatest and NeedOthers stay known, because observeLive reads both.
-func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
+// TestRequestedFactsAreReadPastTheCache: observeLive forgets the additional facts, and the next decision reads these
+// facts past the cache. NeedLatest and NeedOthers stay known, because observeLive reads both.
+func TestRequestedFactsAreReadPastTheCache(t *testing.T) {
 	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
 	seen := &observation{cache: objects{}, live: objects{}}
 	seen.Known = delivery.NeedLoss | delivery.NeedDependencies
@@ -198,9 +198,9 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// TestOthersPastTheCache: the live version replaces the cached version of an earlier work, because the live version may
-// ask for removal.
-func TestOthersPastTheCache(t *testing.T) {
+// TestEarlierWorksPastTheCache: the live version replaces the cached version of an earlier work, because the live
+// version may ask for removal.
+func TestEarlierWorksPastTheCache(t *testing.T) {
 	named := func(name, version string) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{}
 		w.Name, w.ResourceVersion = name, version

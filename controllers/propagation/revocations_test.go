@@ -15,8 +15,8 @@ var revoking = delivery.RevocationOptions{Delete: true, Grace: time.Minute, Limi
 
 func uid(n int) types.UID { return types.UID(fmt.Sprint(n)) }
 
-// TestTheGraceHasNoBreaks: the grace period begins with the first refusal after the last permission.
-func TestTheGraceHasNoBreaks(t *testing.T) {
+// TestThePermissionEndsTheGrace: the grace period begins with the first refusal after the last permission.
+func TestThePermissionEndsTheGrace(t *testing.T) {
 	var m revocations
 	begin := time.Now()
 	expect := func(after time.Duration, want revocationPhase, wantSince time.Duration) {
@@ -34,9 +34,9 @@ func TestTheGraceHasNoBreaks(t *testing.T) {
 	expect(121*time.Second, due, 61*time.Second)
 }
 
-// TestTooManyAtATime: above the limit, all refused works are held until none is refused any more. Recently deleted
-// works count too.
-func TestTooManyAtATime(t *testing.T) {
+// TestTooManyRevocationsAtATime: above the limit, all refused works are held until none is refused any more. Recently
+// deleted works count too.
+func TestTooManyRevocationsAtATime(t *testing.T) {
 	now := time.Now()
 	later := now.Add(revoking.Grace)
 	judge := func(m *revocations, n int, when time.Time) revocationPhase {
@@ -90,9 +90,9 @@ func TestTooManyAtATime(t *testing.T) {
 	})
 }
 
-// TestRevocationsRememberNothingThatIsOver: no work stays in the memory after the end of the revocation, for every kind
+// TestRevocationsForgetEndedRevocations: no work stays in the memory after the end of the revocation, for every kind
 // of end.
-func TestRevocationsRememberNothingThatIsOver(t *testing.T) {
+func TestRevocationsForgetEndedRevocations(t *testing.T) {
 	var m revocations
 	now := time.Now()
 	for n := range 10 {

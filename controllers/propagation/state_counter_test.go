@@ -45,9 +45,9 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "team", Name: name}
 }
 
-// TestStandings: each Application counts once, ages are of the longest-waiting Application, and empty groups have no
+// TestStateMetrics: each Application counts once, ages are of the longest-waiting Application, and empty groups have no
 // series.
-func TestStandings(t *testing.T) {
+func TestStateMetrics(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	near := &managedcluster.Facts{Name: "near", Exists: true, Accepted: true, Since: 5}
 	far := &managedcluster.Facts{Name: "far", Exists: true, Accepted: true, Unreachable: "away", Since: 4_000}
@@ -124,9 +124,9 @@ func observed(t *testing.T, h prometheus.Histogram) uint64 {
 	return d.GetHistogram().GetSampleCount()
 }
 
-// TestTimes: a change is measured at the first write of a work, and a delivery when the agent has applied the last
-// written version.
-func TestTimes(t *testing.T) {
+// TestDeliveryTimes: a change is measured at the first write of a work, and a delivery when the agent has applied the
+// last written version.
+func TestDeliveryTimes(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	written := func(generation int64) *workv1.ManifestWork {
 		w, err := work.Render(app, work.Requests{})

@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestMadeBeforeAMove: the leader notes the work of an Application from before a move.
-func TestMadeBeforeAMove(t *testing.T) {
+// TestWorkFromBeforeAMove: the leader notes the work of an Application from before a move.
+func TestWorkFromBeforeAMove(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	for title, tc := range map[string]struct {
 		from, to string

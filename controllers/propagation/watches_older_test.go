@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestOlderIsKnown: a new leader reconciles an Application with nothing but an unlabelled work.
-func TestOlderIsKnown(t *testing.T) {
+// TestWorkOfAnOlderControllerIsKnown: a new leader reconciles an Application with nothing but an unlabelled work.
+func TestWorkOfAnOlderControllerIsKnown(t *testing.T) {
 	w := fixture.OlderWork(fixture.Application("guestbook").ApplicationSet("set").Obj(), false)
 	delete(w.Labels, apis.LabelPull)
 	r := &Reconciler{}

@@ -72,8 +72,8 @@ func sizeOf(t *testing.T, v any) int {
 	return len(data)
 }
 
-// TestWhatIsHeldOfReports: a cluster cannot decide how many of its reports are held, nor how much of a report.
-func TestWhatIsHeldOfReports(t *testing.T) {
+// TestPartsOfReportsInMemory: a cluster cannot decide how many of its reports are held, nor how much of a report.
+func TestPartsOfReportsInMemory(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}
 	trim := func(r *v1alpha1.ApplicationReport) *v1alpha1.ApplicationReport {

@@ -189,7 +189,7 @@ func TestSearchAsksNobodyWithoutApplications(t *testing.T) {
 	s.expect("pages", []string(nil), s.service.take())
 }
 
-func TestSearchTellsWhatIsNew(t *testing.T) {
+func TestSearchReportsNews(t *testing.T) {
 	a, b := on("c1", "a"), on("c2", "b")
 	s := newSearching(t, a, b)
 	s.expect("the first round", []string{"a", "b"}, s.news())
@@ -207,7 +207,7 @@ func TestSearchTellsWhatIsNew(t *testing.T) {
 	s.expect("b", "of-b-2", s.resource(b))
 }
 
-func TestSearchKeepsWhatItDoesNotHearOf(t *testing.T) {
+func TestSearchKeepsFactsWithoutAnAnswer(t *testing.T) {
 	a := on("c1", "a")
 	s := newSearching(t, a)
 	s.news()
@@ -216,7 +216,7 @@ func TestSearchKeepsWhatItDoesNotHearOf(t *testing.T) {
 	s.expect("a", "of-a", s.resource(a))
 }
 
-func TestSearchForgetsWhatTheHubDoesNotHave(t *testing.T) {
+func TestSearchForgetsApplicationsOutsideTheHub(t *testing.T) {
 	a := on("c1", "a")
 	s := newSearching(t, a)
 	s.news()
@@ -337,7 +337,7 @@ func TestSearchLogsNoToken(t *testing.T) {
 	}
 }
 
-func TestSearchLogsAnotherReason(t *testing.T) {
+func TestSearchLogsEachNewReason(t *testing.T) {
 	s := newSearching(t, on("c1", "a"))
 	for _, err := range []error{failure(search.Timeout), failure(search.Timeout), failure(search.Unauthorized), errors.New("odd")} {
 		s.service.broken["c1"] = err

@@ -57,7 +57,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-func TestDiscoveryLooksAgainSometimes(t *testing.T) {
+func TestDiscoveryRepeatsItsSearch(t *testing.T) {
 	now := clocktesting.NewFakeClock(time.Unix(0, 0))
 	hub := &acm{namespaces: []string{"a"}}
 	d := NewDiscovery(hub)

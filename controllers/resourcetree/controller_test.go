@@ -205,8 +205,8 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// TestRedisIsAway: after a failed request, Redis gets no requests for a while. The pending entry is written afterwards.
-func TestRedisIsAway(t *testing.T) {
+// TestRedisOutage: after a failed request, Redis gets no requests for a while. The pending entry is written afterwards.
+func TestRedisOutage(t *testing.T) {
 	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
 	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
 	reconcile := func() time.Duration {
@@ -231,7 +231,7 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-func TestWhatWakes(t *testing.T) {
+func TestChangesThatTriggerReconciles(t *testing.T) {
 	for title, tc := range map[string]struct {
 		change func(*argocd.Application)
 		want   bool

@@ -64,9 +64,9 @@ func TestMergeOfComparisons(t *testing.T) {
 	}
 }
 
-// TestMergeOfWhatCouldNotAllBeRead: a value that a partial observation lacks stays while the state is the same, and
+// TestMergeOfAPartialObservation: a value that a partial observation lacks stays while the state is the same, and
 // goes with a new state. After a complete observation, a missing value goes.
-func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {
+func TestMergeOfAPartialObservation(t *testing.T) {
 	same := argocd.Status{
 		Health:         argocd.Health{Status: "Degraded"},
 		Sync:           &argocd.Sync{Status: "OutOfSync"},
@@ -146,8 +146,9 @@ func TestWhyDegraded(t *testing.T) {
 	}
 }
 
-// TestAge: outdated information gets a condition with the time of the information, and the condition is written once.
-func TestAge(t *testing.T) {
+// TestAgeOfObservations: outdated information gets a condition with the time of the information, and the condition is
+// written once.
+func TestAgeOfObservations(t *testing.T) {
 	app := fixture.Application("guestbook").Cluster("cluster1").Obj()
 	facts := &observed.Facts{Complete: true, NotComparedSince: metav1.Unix(1_700_000_000, 0), StaleSince: metav1.Unix(1_700_000_060, 999)}
 	app.Status = merge(&app.Status, facts, age(app, facts), metav1.Now())

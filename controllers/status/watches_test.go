@@ -93,8 +93,8 @@ type counting struct {
 
 func (c *counting) Add(r reconcile.Request) { c.added <- r }
 
-// TestOutagesAreFed: a cluster noted after the end of all rounds is fed too.
-func TestOutagesAreFed(t *testing.T) {
+// TestOutagesTakeALateCluster: a cluster noted after the end of all rounds is fed too.
+func TestOutagesTakeALateCluster(t *testing.T) {
 	o := newOutages(site{"a": 25, "b": 1}.applications)
 	q := &counting{added: make(chan reconcile.Request)}
 	ended := make(chan struct{})

@@ -28,8 +28,9 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfIsWhatIsAllocated: for the parts of reports, the estimate differs from the allocated memory by at most a third.
-func TestOfIsWhatIsAllocated(t *testing.T) {
+// TestOfMatchesTheAllocation: for the parts of reports, the estimate differs from the allocated memory by at most a
+// third.
+func TestOfMatchesTheAllocation(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

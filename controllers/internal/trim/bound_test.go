@@ -149,9 +149,9 @@ func managed() *clusterv1.ManagedCluster {
 	return c
 }
 
-// TestWhatIsHeldOfStuffedObjects: a cluster cannot decide how much memory its objects take. The memory is freed with
+// TestMemoryOfStuffedObjects: a cluster cannot decide how much memory its objects take. The memory is freed with
 // the objects, in spite of parts shared among objects.
-func TestWhatIsHeldOfStuffedObjects(t *testing.T) {
+func TestMemoryOfStuffedObjects(t *testing.T) {
 	for title, stuff := range stuffedWorks {
 		t.Run("work: "+title, func(t *testing.T) {
 			heldOf(t, &workv1.ManifestWork{}, trim.Work, func(i int) any {
@@ -197,8 +197,8 @@ func heldOf[T any](t *testing.T, _ *T, transform func(any) (any, error), object 
 	}
 }
 
-// TestWhatIsReadOfStuffedWorks: the parts of a work read by Towline remain, in spite of additions by a cluster.
-func TestWhatIsReadOfStuffedWorks(t *testing.T) {
+// TestPartsReadFromStuffedWorks: the parts of a work read by Towline remain, in spite of additions by a cluster.
+func TestPartsReadFromStuffedWorks(t *testing.T) {
 	for title, stuff := range stuffedWorks {
 		t.Run(title, func(t *testing.T) {
 			w := reported(t)
@@ -225,8 +225,8 @@ func TestWhatIsReadOfStuffedWorks(t *testing.T) {
 	}
 }
 
-// TestWhatIsReadOfStuffedClusters: labels that decide rights have priority.
-func TestWhatIsReadOfStuffedClusters(t *testing.T) {
+// TestPartsReadFromStuffedClusters: labels that decide rights have priority.
+func TestPartsReadFromStuffedClusters(t *testing.T) {
 	c := managed()
 	for _, stuff := range stuffedClusters {
 		stuff(c, 1)
@@ -244,9 +244,9 @@ func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	}
 }
 
-// TestWhatDependenciesAreReleasedTo: a work with dependencies keeps the whole annotation AnnotationReleasedTo of
+// TestReleasedToIsKeptWhole: a work with dependencies keeps the whole annotation AnnotationReleasedTo of
 // Towline.
-func TestWhatDependenciesAreReleasedTo(t *testing.T) {
+func TestReleasedToIsKeptWhole(t *testing.T) {
 	w := reported(t)
 	w.Name = dependency.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name
 	w.Annotations[apis.AnnotationReleasedTo] = strings.Repeat("a/b,", 10_000)

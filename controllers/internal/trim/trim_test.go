@@ -49,8 +49,8 @@ func reported(t testing.TB) *workv1.ManifestWork {
 	return w
 }
 
-// TestNothingIsLost: except for the parts dropped on purpose, a transform does not change an object.
-func TestNothingIsLost(t *testing.T) {
+// TestTransformsKeepTheObject: except for the parts dropped on purpose, a transform does not change an object.
+func TestTransformsKeepTheObject(t *testing.T) {
 	dropped := cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == lastApplied })
 	noManaged := cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields")
 	noTime := cmp.FilterPath(func(p cmp.Path) bool {
@@ -112,8 +112,9 @@ func TestRulesAreShared(t *testing.T) {
 	}
 }
 
-// TestTwice: a second pass of an object does not write to the shared parts. The race detector finds a write.
-func TestTwice(t *testing.T) {
+// TestSecondPassWritesNothing: a second pass of an object does not write to the shared parts. The race detector finds a
+// write.
+func TestSecondPassWritesNothing(t *testing.T) {
 	again := func(obj any, transform func(any) (any, error)) {
 		if _, err := transform(obj); err != nil {
 			t.Error(err)
@@ -172,8 +173,8 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestOthers: an object of a different type, such as an informer's tombstone, passes unchanged.
-func TestOthers(t *testing.T) {
+// TestObjectsOfOtherTypes: an object of a different type, such as an informer's tombstone, passes unchanged.
+func TestObjectsOfOtherTypes(t *testing.T) {
 	for _, transform := range []func(any) (any, error){trim.Application, trim.Work, trim.Cluster, trim.Namespace, trim.Outline} {
 		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
 			t.Errorf("%v, %v", got, err)

@@ -62,7 +62,7 @@ func everything() *Profile {
 	return p
 }
 
-func TestOne(t *testing.T) { explore(t, one) }
+func TestOneApplication(t *testing.T) { explore(t, one) }
 
 // two has Applications from two namespaces with a common target.
 func two() *Profile {
@@ -199,14 +199,14 @@ func TestMoves(t *testing.T)      { explore(t, moves) }
 func TestOperations(t *testing.T) { explore(t, operations) }
 func TestPauses(t *testing.T)     { explore(t, pauses) }
 
-func TestTwo(t *testing.T)       { explore(t, two) }
+func TestOneTarget(t *testing.T) { explore(t, two) }
 func TestEdits(t *testing.T)     { explore(t, edits) }
 func TestAdoption(t *testing.T)  { explore(t, adoption) }
 func TestDisasters(t *testing.T) { explore(t, disasters) }
 
-func TestAuthority(t *testing.T) { explore(t, authority) }
-func TestObstacles(t *testing.T) { explore(t, obstacles) }
-func TestAway(t *testing.T)      { explore(t, away) }
+func TestAuthority(t *testing.T)           { explore(t, authority) }
+func TestObstacles(t *testing.T)           { explore(t, obstacles) }
+func TestUnreachableClusters(t *testing.T) { explore(t, away) }
 
 func TestEverything(t *testing.T) { explore(t, everything) }
 
