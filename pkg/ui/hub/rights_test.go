@@ -144,7 +144,7 @@ func TestLadder(t *testing.T) {
 	token, _ := tenant(ctx, t, "tenant-c")
 	server := httptest.NewServer(ui.Proxied(ui.TokenHeader, ui.Handler(NewTokens(ctx, config, Flags{}))))
 	defer server.Close()
-	body := shows(ctx, t, server, token, "/applications/tenant-c/cluster1-set-of-tenant-c?namespace=tenant-c", "Its way")
+	body := shows(ctx, t, server, token, "/applications/tenant-c/cluster1-set-of-tenant-c?namespace=tenant-c", "The way to the cluster")
 	for _, want := range []string{"not allowed: get manifestworks.work.open-cluster-management.io in namespace cluster1", "You may not list events here",
 		"kubectl towline sync -n tenant-c cluster1-set-of-tenant-c"} {
 		if !strings.Contains(body, want) {
