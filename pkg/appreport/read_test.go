@@ -57,7 +57,7 @@ const whole = `{
  "history":[{"id":3,"revision":"43e28ff","deployStartedAt":"2026-01-01T03:04:05Z","deployedAt":"2026-01-01T03:04:07Z",
    "initiatedBy":{"username":"admin"},"source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","targetRevision":"HEAD"}}]}`
 
-func TestWhatIsBuiltIsReadAgain(t *testing.T) {
+func TestBuildAndRead(t *testing.T) {
 	app := cluster(t, whole)
 	before := app.DeepCopy()
 	report := appreport.Build(app, seen)

@@ -47,8 +47,8 @@ func password(text string) map[string]map[string][]byte {
 	return map[string]map[string][]byte{"argocd-redis": {"auth": []byte(text)}}
 }
 
-// TestAPasswordIsReadAnew checks that Towline connects again after Redis got a new password.
-func TestAPasswordIsReadAnew(t *testing.T) {
+// TestANewPasswordIsRead checks that Towline connects again after Redis got a new password.
+func TestANewPasswordIsRead(t *testing.T) {
 	server := miniredis.RunT(t)
 	server.RequireAuth("first")
 	n := &namespace{params: map[string]string{"redis.server": server.Addr(), "redis.db": "2"}, secrets: password("first")}
@@ -76,7 +76,7 @@ func TestAPasswordIsReadAnew(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotFound(t *testing.T) {
+func TestMissingSettings(t *testing.T) {
 	for title, tc := range map[string]struct {
 		namespace *namespace
 		none      bool

@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindSaysWhatToDo(t *testing.T) {
+func TestFindNamesTheFix(t *testing.T) {
 	for title, tc := range map[string]struct {
 		params map[string]string
 		none   bool

@@ -38,7 +38,7 @@ type table struct {
 	} `json:"namespaces"`
 }
 
-func TestProjectsPermitWhatArgoCDPermits(t *testing.T) {
+func TestProjectsPermitAsArgoCD(t *testing.T) {
 	data, err := os.ReadFile("testdata/projects.yaml")
 	if err != nil {
 		t.Fatal(err)

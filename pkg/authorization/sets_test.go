@@ -42,7 +42,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-func TestNoGrantNamesWhatWouldAllowIt(t *testing.T) {
+func TestNoGrantNamesTheMissingObject(t *testing.T) {
 	for says, r := range map[string]*authorization.Refusal{
 		"for one of the ManagedClusterSets that hold it (dev, global)": authorization.NoGrant("c1", "team-a", []string{"global", "dev"}, true),
 		"(none does)":        authorization.NoGrant("c1", "team-a", nil, true),

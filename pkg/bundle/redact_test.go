@@ -134,8 +134,8 @@ status:
 	}
 }
 
-// TestPlaces checks that the output has no secret from any of the places.
-func TestPlaces(t *testing.T) {
+// TestEachPlaceOfASecret checks that the output has no secret from any of the places.
+func TestEachPlaceOfASecret(t *testing.T) {
 	for title, text := range map[string]string{
 		"a Secret in a work":       `{spec: {workload: {manifests: [{kind: Secret, data: {a: s3cret}, stringData: {b: s3cret}}]}}}`,
 		"a ConfigMap in a work":    `{spec: {workload: {manifests: [{kind: ConfigMap, data: {a: s3cret}}]}}}`,

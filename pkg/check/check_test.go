@@ -58,7 +58,7 @@ func good(edits ...func(*check.Facts)) *check.Facts {
 	return f
 }
 
-func TestGood(t *testing.T) {
+func TestHealthyHub(t *testing.T) {
 	for title, lines := range map[string][]check.Line{
 		"before": check.Before(good()), "installation": check.Installation(good()), "managed": check.Managed(good()),
 	} {

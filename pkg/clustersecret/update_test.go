@@ -82,7 +82,7 @@ func trimmed(t *testing.T, s *corev1.Secret) *corev1.Secret {
 	return obj.(*corev1.Secret)
 }
 
-func TestUpdateChangesNothingThatIsAsItShouldBe(t *testing.T) {
+func TestUpdateOfACurrentSecret(t *testing.T) {
 	for title, i := range map[string]clustersecret.Import{
 		"without credentials": of(cluster1()), "with credentials": of(cluster1(), push("token-1")),
 	} {
@@ -186,10 +186,10 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsOne checks that an address and its credentials change together. The content from an older
-// controller stays whole, or is replaced as a whole. The Secrets are from multicloud-integrations (August 2026), by
-// their origin.
-func TestAConnectionIsOne(t *testing.T) {
+// TestAddressAndCredentialsChangeTogether checks that an address and its credentials change together. The content from
+// an older controller stays whole, or is replaced as a whole. The Secrets are from multicloud-integrations (August
+// 2026), by their origin.
+func TestAddressAndCredentialsChangeTogether(t *testing.T) {
 	const proxy, direct = "https://cluster-proxy-addon-user.multicluster-engine.svc.cluster.local:9092/cluster1", "https://api.cluster1.example.com:6443"
 	older := func(source, server, config string) *corev1.Secret {
 		s := &corev1.Secret{Data: map[string][]byte{"name": []byte("cluster1"), "server": []byte(server)}}

@@ -70,9 +70,9 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// TestSay: a plan has one condition of each type, with all messages. A message that contains the earlier message
-// replaces the earlier message.
-func TestSay(t *testing.T) {
+// TestAddCondition: a plan has one condition of each type, with all messages. A message that contains the earlier
+// message replaces the earlier message.
+func TestAddCondition(t *testing.T) {
 	d := deciding()
 	say := func(conditionType, reason, message string) {
 		d.plan.addCondition(&block{Condition: Condition{Type: conditionType, Reason: reason, Message: message}, Wait: Wait{After: time.Minute}})

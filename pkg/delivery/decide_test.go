@@ -41,25 +41,25 @@ func TestDeliver(t *testing.T) {
 		w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind":"ConfigMap"}`)
 	}
 	decides(t, map[string]row{
-		"a new one": {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
-		"a new one, by the cache": {
+		"a new Application": {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
+		"a new Application, by the cache": {
 			is: of(app()).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"needs latest"}},
-		"a new one, and a cluster has reported": {
+		"a new Application, and a cluster has reported": {
 			is: of(app().Health("Healthy")).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"create cluster1", "  event Propagated"}},
-		"one that is there already": {is: of(app()).own(t), want: []string{}},
-		"one that the cache is behind with": {
+		"an Application with its work": {is: of(app()).own(t), want: []string{}},
+		"an Application that is newer than the cache": {
 			is: of(app()).with(func(s *situation) { s.Presence, s.App = Behind, nil }), want: []string{}},
-		"one whose work was edited": {
+		"a work that was edited": {
 			is:   of(app()).own(t, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
 			want: []string{"update cluster1"}},
-		"one whose work goes": {is: of(app()).own(t, goingAway), want: []string{}},
-		"one that shows what is over": {
+		"a work in deletion": {is: of(app()).own(t, goingAway), want: []string{}},
+		"the condition of a solved problem": {
 			is: of(app().Condition("PropagationError", "old")).own(t), want: []string{"hub: conditions go"}},
 		"no cluster named":     {is: of(app().Cluster("")), want: []string{anError + "ClusterAnnotationMissing"}},
 		"no name of a cluster": {is: of(app().Cluster("A/B")), want: []string{anError + "ClusterNameInvalid"}},
 		"no namespace": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "A")), want: []string{anError + "NamespaceInvalid"}},
-		"no namespace, by what administrators chose": {
+		"no namespace, by a flag of the administrators": {
 			is:   of(app()).with(func(s *situation) { s.App.Home = strings.Repeat("x", 64) }),
 			want: []string{anError + "NamespaceInvalid"}, says: "Towline's flag --app-namespaces gives Applications of namespace argocd the namespace \"xxx"},
 		"the hub's own Argo CD": {
@@ -86,53 +86,54 @@ func TestDeliver(t *testing.T) {
 		"no such cluster, and a refresh": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", missingCluster),
 			want: []string{"hub: no refresh", anError + "ClusterNotFound"}},
-		"a cluster that goes":       {is: of(app()).cluster("cluster1", dying), want: []string{anError + "ClusterDeleting"}},
-		"a cluster not accepted":    {is: of(app()).cluster("cluster1", notAccepted), want: []string{anError + "ClusterNotAccepted"}},
-		"the hub, in its namespace": {is: of(app()).cluster("cluster1", isHub), want: []string{anError + "LocalClusterConflict"}},
-		"the hub, where it has another": {
+		"a cluster that goes": {is: of(app()).cluster("cluster1", dying), want: []string{anError + "ClusterDeleting"}},
+		"a cluster not accepted": {
+			is: of(app()).cluster("cluster1", notAccepted), want: []string{anError + "ClusterNotAccepted"}},
+		"the hub, in the namespace of the hub's Application": {is: of(app()).cluster("cluster1", isHub), want: []string{anError + "LocalClusterConflict"}},
+		"the hub, with an Application of its own": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
 				with(func(s *situation) { s.HubCopy = app().Obj() }),
 			want: []string{anError + "LocalClusterConflict", "backoff"}, says: "an Application there/guestbook of its own"},
-		"the hub, where it has its own": {
+		"the hub, with the Application of the work": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
 				with(func(s *situation) { s.HubCopy = app().Annotation(apis.AnnotationWork, work.Name(s.App)).Obj() }),
 			want: []string{"create cluster1", "  event Propagated"}},
-		"a spec that is none": {is: of(app().Spec(`[]`)), want: []string{anError + "SpecInvalid"}},
+		"an invalid spec": {is: of(app().Spec(`[]`)), want: []string{anError + "SpecInvalid"}},
 		"not permitted": {
 			is: of(app()).with(func(s *situation) { s.Refused = refusal() }), want: []string{"PropagationForbiddenError ClusterForbidden"}},
-		"an executor that is none": {
+		"an invalid executor": {
 			is: of(app()).with(func(s *situation) { s.ExecutorInvalid = "it is none" }), want: []string{anError + "ExecutorInvalid"}},
 		"with an executor": {
 			is: of(app()).own(t).with(func(s *situation) { s.Executor = types.NamespacedName{Namespace: "a", Name: "b"} }), want: []string{"update cluster1"}},
-		"an older one has the target": {
+		"an older Application has the target": {
 			is:   of(app()).with(func(s *situation) { s.Claimants = []Claimant{{App: elder}} }),
 			want: []string{anError + "TargetConflict", "backoff"}, says: "Application other/guestbook has the same"},
-		"an older one may not have it": {
+		"an older Application may not have the target": {
 			is:   of(app()).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Refused: refusal()}} }),
 			want: []string{"create cluster1", "  event Propagated"}},
-		"an older one comes late": {
+		"an older Application comes late": {
 			is: of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder}} }), want: []string{}},
 		"both were sent": {
 			is:   of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Work: workFor(t, elder)}} }),
 			want: []string{"delete cluster1", "  event WorkDeleted", anError + "TargetConflict", "backoff"}},
-		"both were sent, and the other is not applied": {
+		"both were sent, and the older Application is not applied": {
 			is:   of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Work: workFor(t, elder, unseenYet)}} }),
 			want: []string{anError + "TargetConflict", "backoff"}},
-		"another is there still": {
+		"a second Application is still on the target": {
 			is: of(app()).with(func(s *situation) {
 				other := app().Namespace("other").UID("11111111-0000").Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
 				s.Neighbours = append(s.Neighbours, workFor(t, other), workFor(t, s.App))
 			}),
 			want: []string{anError + "TargetConflict", "backoff"}, says: "which belongs to the hub's Application other/guestbook"},
 		"a stranger's work": {is: of(app()).own(t, stranger), want: []string{anError + "WorkConflict", "backoff"}, says: "has the name that Towline needs"},
-		"another's work": {
+		"the work of a second Application": {
 			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
 			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
-		"a new one of an Application that has changed or ended since": {
+		"a new Application that has changed or ended since": {
 			is: of(app()).with(func(s *situation) { s.Outdated = true }), want: []string{"after 5s"}},
-		"it is removed there first": {
+		"an earlier work is removed first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after the cluster has removed"},
-		"one whose predecessor goes unless the cache is behind": {
+		"an earlier work, by the cache": {
 			is:   of(app()).at(t, "cluster1", "22222").with(func(s *situation) { s.Known &^= NeedOthers }),
 			want: []string{"needs others"}},
 		"too large": {
@@ -156,16 +157,16 @@ func TestDeliver(t *testing.T) {
 		"an operation that may not travel": {
 			is:   of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.OperationRefused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "is not sent"},
-		"an operation that is none": {
+		"an invalid operation": {
 			is: of(app().Operation(`[]`)).own(t), want: []string{anError + "OperationInvalid"}},
-		"its work is there without its label": {
+		"the work lost its label": {
 			is:   of(app()).own(t, func(w *workv1.ManifestWork) { w.Labels = nil }).with(func(s *situation) { s.OwnUnwatched = true }),
 			want: []string{"update cluster1"}},
-		"its work goes, and is not watched": {
+		"an unwatched work in deletion": {
 			is: of(app()).own(t, goingAway).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
-		"one that is not its own goes, and is not watched": {
+		"an unwatched foreign work in deletion": {
 			is: of(app()).own(t, goingAway, stranger).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
-		"its work is there without its label, elsewhere": {
+		"the work lost its label, in the former namespace": {
 			is: of(app()).own(t, func(w *workv1.ManifestWork) {
 				w.Labels = nil
 				w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace = "before"
@@ -203,14 +204,14 @@ func TestAdopt(t *testing.T) {
 		is   *situation
 		want work.UpdateMode
 	}{
-		"a new one":        {of(app()), work.Apply},
-		"a new one, never": {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.ReadOnly},
-		"a new one, never, and asked": {
+		"a new Application":        {of(app()), work.Apply},
+		"a new Application, never": {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.ReadOnly},
+		"a new Application, never, and asked": {
 			of(app().Annotation(apis.AnnotationAdopt, "always")).with(func(s *situation) { s.Adopt = apis.AdoptNever }),
 			work.ReadOnly,
 		},
-		"a new one, always": {of(app().Annotation(apis.AnnotationAdopt, "always")), work.ForceApply},
-		"brought before":    {of(app()).at(t, "cluster1", "22222", claimsBy(work.ForceApply)), work.ForceApply},
+		"a new Application, always": {of(app().Annotation(apis.AnnotationAdopt, "always")), work.ForceApply},
+		"brought before":            {of(app()).at(t, "cluster1", "22222", claimsBy(work.ForceApply)), work.ForceApply},
 		"asked, applied, changed": {
 			of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
 			work.ForceApply,
@@ -221,11 +222,11 @@ func TestAdopt(t *testing.T) {
 		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
 			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
 		}), work.Apply},
-		"looked, and found its own": {
+		"looked, and found the work's own Application": {
 			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Apply},
 		"refused for the mark of an earlier work's request": {
 			never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: conflict with \"work-agent-release\": "+mark)), work.ForceApply},
-		"brought by the work, and edited there since": {
+		"brought by the work, and edited on the cluster since": {
 			never(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec",
 				"broughtOwner", strings.Repeat("a", 64)+"-"+work.Name(app().Obj()))), work.ForceApply},
 	} {
@@ -241,25 +242,25 @@ func TestAdopt(t *testing.T) {
 		"always, where others set its fields": {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "always")).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"update cluster1"}},
-		"it is there, and only looked for": {
+		"looked, and found an Application": {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks),
 			want: []string{"PropagationError AdoptionRefused"}, says: "delete the Application on the cluster"},
-		"it is its own, and others set its fields": {
+		"never, where others set its fields": {
 			is:   never(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "to different values: make the values equal, or delete the Application on the " +
 				"cluster. 1 conflict"},
-		"it is an earlier Application's": {
+		"looked, and found an earlier work's Application": {
 			is: never(app()).own(t, looksAnd("brought", "guestbook-00000")), want: []string{"PropagationError AdoptionRefused"}},
-		"it is its own, and another agent's": {
+		"looked, and found a second agent's Application": {
 			is:   never(app()).own(t, looksAnd("brought", work.Name(app().Obj()), "broughtOwner", "hub-guestbook-00000")),
 			want: []string{"PropagationError AdoptionRefused"}},
-		"it was its own, before the work was changed": {
+		"looked, before the work was changed": {
 			is: never(app()).own(t, looksAnd("brought", work.Name(app().Obj())), func(w *workv1.ManifestWork) {
 				for i := range w.Status.Conditions {
 					w.Status.Conditions[i].ObservedGeneration--
 				}
 			}), want: []string{"PropagationError AdoptionRefused"}},
-		"others set its fields, and nobody has read whose it is": {
+		"others set its fields, and the owner is unread": {
 			is: of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")), want: []string{"update cluster1"}},
 		"others set its fields, and the answer is about an earlier version": {
 			is: of(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec"), func(w *workv1.ManifestWork) {
@@ -318,35 +319,35 @@ func TestMove(t *testing.T) {
 		"healthy, and the old is paused": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
-		"an earlier one of its name, on the same cluster": {
+		"an earlier Application of the same name, on the same cluster": {
 			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
-		"an earlier one of its name, healthy": {
+		"an earlier Application of the same name, healthy": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222").cluster("cluster1"),
 			want: []string{"delete cluster1", "  event WorkDeleted"}},
-		"an earlier one of its name, and it may not be sent": {
+		"an earlier Application of the same name, forbidden": {
 			is:   of(cascading()).own(t).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
 			want: []string{"delete cluster1", "  event WorkDeleted", "PropagationForbiddenError ClusterForbidden"}},
-		"an earlier one of its name, and it may not be sent, and is not applied": {
+		"an earlier Application of the same name, forbidden and not applied": {
 			is:   of(cascading()).own(t, refuses("no")).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}},
-		"an earlier one of its name, and it may not be sent, and has been released": {
+		"an earlier Application of the same name, forbidden and released": {
 			is:   of(cascading()).own(t, releasedAnd(true)).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}},
-		"an earlier one of its name, and it is paused": {
+		"an earlier Application of the same name, paused": {
 			is:   of(cascading()).own(t).at(t, "cluster1", "22222").with(func(s *situation) { s.Paused = "it" }),
 			want: []string{"PausedWarning Paused"}},
-		"an earlier one of its name elsewhere, and it may not be sent": {
+		"an earlier Application of the same name on a second cluster, forbidden": {
 			is:   of(cascading()).own(t).at(t, "cluster2", "22222").with(func(s *situation) { s.Refused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}},
 		"old first": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
 			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "the Application is sent after cluster cluster2 has removed its copy"},
-		"old first, and the new one is away": {
+		"old first, and the new cluster is away": {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps the Application " +
 				"unchanged until"},
-		"old first, and the new one is away and the old one goes": {
+		"old first, and the new cluster is away, with the old work in deletion": {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID, goingAway).cluster("cluster1", away), want: []string{move}},
-		"old first, and the hub would not take it": {
+		"old first, and the hub would refuse the work": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID).with(func(s *situation) { s.Rehearsed = &Rejection{Message: "no"} }),
 			want: []string{"PropagationError WorkRejected", "backoff"}, says: "until then, cluster cluster2 keeps the Application"},
 		"old first, too large": {
@@ -357,10 +358,10 @@ func TestMove(t *testing.T) {
 			want: []string{"PropagationError PayloadTooLarge", "backoff"}, says: "split the Application"},
 		"old first, and the old is paused": {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster), want: []string{"PausedWarning Paused"}},
-		"another namespace there": {
+		"a new namespace": {
 			is:   of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, cascading().Obj()) }),
 			want: []string{"update cluster1", move}, says: "waiting for its work agent to remove the finalizers"},
-		"another namespace there, and they are off": {
+		"a new namespace, and the finalizers are removed": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
 				s.Own = w
@@ -368,7 +369,7 @@ func TestMove(t *testing.T) {
 				reports("Healthy", "finalizersDropped", "2")(w)
 			}),
 			want: []string{"update cluster1"}},
-		"another namespace there, and it cannot be read": {
+		"a new namespace, and the Application cannot be read": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
 				s.Own = w
@@ -376,9 +377,9 @@ func TestMove(t *testing.T) {
 				unreadThere(w)
 			}),
 			want: []string{move, "after 20m0s"}, says: "cannot report whether its Application still exists"},
-		"another namespace there, where an earlier one's work keeps it": {
+		"a new namespace, kept by the work of an earlier Application": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere), want: []string{"update cluster1"}},
-		"another namespace there, where it is refused and an earlier one's work keeps it": {
+		"a new namespace, refused and kept by the work of an earlier Application": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere).with(func(s *situation) {
 				work.SetUpdateMode(s.Own, work.Apply)
 				b := fixture.Feedback(s.Own.Spec.ManifestConfigs[0].ResourceIdentifier)
@@ -389,11 +390,11 @@ func TestMove(t *testing.T) {
 				}
 			}),
 			want: []string{"update cluster1"}},
-		"another namespace there, where an earlier one's work keeps it and goes": {
+		"a new namespace, kept by an earlier Application's work in deletion": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere, goingAway), want: []string{move}, says: "has not reported yet"},
-		"another namespace there, where an unknown work keeps it": {
+		"a new namespace, kept by an unknown work": {
 			is: keptBy("33333").at(t, "cluster1", "22222", elsewhere), want: []string{move}, says: "has not reported yet"},
-		"another namespace there, and others hold it": {
+		"a new namespace, and foreign finalizers hold the Application": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
 				w.Generation = 3

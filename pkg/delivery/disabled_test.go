@@ -33,9 +33,9 @@ func carrying(r work.Request) func(*workv1.ManifestWork) {
 	}
 }
 
-// TestDisabledGoesBack: a work of Towline returns to exactly its earlier form, for each rule of adoption. Without
+// TestDisabledIsRestored: a work of Towline returns to exactly its earlier form, for each rule of adoption. Without
 // other changes, the work is written once.
-func TestDisabledGoesBack(t *testing.T) {
+func TestDisabledIsRestored(t *testing.T) {
 	for title, tc := range map[string]struct {
 		edits []func(*workv1.ManifestWork)
 		mode  work.UpdateMode

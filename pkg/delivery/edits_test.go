@@ -36,21 +36,22 @@ func TestEdits(t *testing.T) {
 	const tells = "EditedOnClusterWarning EditedAgain"
 	asking := func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) }
 	decides(t, map[string]row{
-		"none":               {is: of(app()).own(t, quiet, says("")), want: []string{}},
-		"the first":          {is: of(app()).own(t, quiet, editedThere(one)), want: repaired},
-		"the same":           {is: of(app()).own(t, quiet, editedThere(one), remembers(1, known, time.Second)), want: []string{}},
-		"another, at once":   {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, time.Second)), want: []string{"after 4s"}},
-		"another":            {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, 5*time.Second)), want: repaired},
-		"the third, at once": {is: of(app()).own(t, quiet, editedThere(other), remembers(2, known, 5*time.Second)), want: []string{"after 5s"}},
-		"many, and another": {
+		"no edit":                {is: of(app()).own(t, quiet, says("")), want: []string{}},
+		"the first edit":         {is: of(app()).own(t, quiet, editedThere(one)), want: repaired},
+		"the same edit":          {is: of(app()).own(t, quiet, editedThere(one), remembers(1, known, time.Second)), want: []string{}},
+		"a second edit, at once": {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, time.Second)), want: []string{"after 4s"}},
+		"a second edit":          {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, 5*time.Second)), want: repaired},
+		"a third edit, at once":  {is: of(app()).own(t, quiet, editedThere(other), remembers(2, known, 5*time.Second)), want: []string{"after 5s"}},
+		"many edits, and a new edit": {
 			is: of(app()).own(t, quiet, editedThere(other), remembers(3, known, time.Minute)), want: append(repaired, tells, "after 10m0s")},
-		"many":                 {is: of(app()).own(t, quiet, says(""), remembers(4, known, time.Minute)), want: []string{tells, "after 9m0s"}},
-		"many, long ago":       {is: of(app()).own(t, quiet, says(""), remembers(4, known, 10*time.Minute)), want: []string{}},
-		"many, and one since":  {is: of(app()).own(t, quiet, editedThere(other), remembers(4, known, 10*time.Minute)), want: repaired},
-		"no mark of Towline's": {is: of(app()).own(t, quiet, editedThere("x; rm")), want: []string{}},
-		"not applied yet":      {is: of(app()).own(t, quiet, editedThere(one), unseenYet), want: []string{}},
-		"it asked":             {is: of(app()).own(t, quiet, asking, editedThere(one)), want: repaired},
-		"it only looks": {
+		"many edits": {
+			is: of(app()).own(t, quiet, says(""), remembers(4, known, time.Minute)), want: []string{tells, "after 9m0s"}},
+		"many edits, long ago":                {is: of(app()).own(t, quiet, says(""), remembers(4, known, 10*time.Minute)), want: []string{}},
+		"many edits long ago, and a new edit": {is: of(app()).own(t, quiet, editedThere(other), remembers(4, known, 10*time.Minute)), want: repaired},
+		"no mark of Towline's":                {is: of(app()).own(t, quiet, editedThere("x; rm")), want: []string{}},
+		"not applied yet":                     {is: of(app()).own(t, quiet, editedThere(one), unseenYet), want: []string{}},
+		"the work asks":                       {is: of(app()).own(t, quiet, asking, editedThere(one)), want: repaired},
+		"the work only looks": {
 			is:   of(app()).own(t, quiet, func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.CreateOnly) }, editedThere(one)),
 			want: []string{"update cluster1"}},
 		"paused": {

@@ -181,11 +181,12 @@ func TestRelease(t *testing.T) {
 	yes := func(s *situation) { s.Dependencies = map[types.UID]bool{s.all()[0].UID: true} }
 	halted := func(s *situation) *situation { return s.with(func(s *situation) { s.Paused = "this Application" }) }
 	decides(t, map[string]row{
-		"sent":          {is: of(asks()).own(t), want: []string{"update cluster1", releaseWaits}},
-		"not applied":   {is: of(asks()).own(t, releasedAnd(false)), want: []string{releaseWaits}, says: "waiting for the work agent of cluster cluster1"},
-		"applied":       {is: of(asks()).own(t, releasedAnd(true)).with(yes), want: []string{"delete cluster1", "  event Released", releaseWaits}},
-		"goes":          {is: of(asks()).own(t, goingAway), want: []string{releaseWaits}},
-		"is not looked": {is: of(asks()).own(t, releasedAnd(true)).with(func(s *situation) { s.Known = 0 }), want: []string{"needs dependencies"}},
+		"sent": {is: of(asks()).own(t), want: []string{"update cluster1", releaseWaits}},
+		"not applied": {
+			is: of(asks()).own(t, releasedAnd(false)), want: []string{releaseWaits}, says: "waiting for the work agent of cluster cluster1"},
+		"applied":              {is: of(asks()).own(t, releasedAnd(true)).with(yes), want: []string{"delete cluster1", "  event Released", releaseWaits}},
+		"the work in deletion": {is: of(asks()).own(t, goingAway), want: []string{releaseWaits}},
+		"unread facts":         {is: of(asks()).own(t, releasedAnd(true)).with(func(s *situation) { s.Known = 0 }), want: []string{"needs dependencies"}},
 		"its dependencies would go": {
 			is: of(asks()).own(t, releasedAnd(true)), want: []string{releaseWaits}},
 		"unseen, and reported on": {is: of(asks().Health("Healthy")).own(t, unseenYet), want: []string{"update cluster1", releaseWaits}},
@@ -215,9 +216,9 @@ func TestRelease(t *testing.T) {
 			is:   of(cascading().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"PropagationError ClusterAnnotationMissing"}, says: "the release waits"},
 		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
-		"carries a request that is not looked at": {
+		"carries a request, and the right is unread": {
 			is: of(asks()).own(t, carriesRequest).with(func(s *situation) { s.Known = 0 }), want: []string{"needs return"}},
-		"carries a request, and may not go there": {
+		"carries a request, and the Application is forbidden": {
 			is: of(asks()).own(t, carriesRequest).with(func(s *situation) {
 				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
 			}), want: []string{"PropagationForbiddenError ClusterForbidden"}},
@@ -225,42 +226,42 @@ func TestRelease(t *testing.T) {
 			is:   of(asks()).own(t, func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }),
 			want: []string{"PropagationError SpecInvalid"}},
 		"its label is false": {is: of(cascading().Label(apis.LabelPull, "false")).own(t), want: []string{"update cluster1", releaseWaits}},
-		"its label is false, and it is nowhere": {
+		"its label is false, and no cluster has the Application": {
 			is:   of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")),
 			want: []string{"ReleaseWarning "}, says: "is not \"true\""},
 		"its label is false, and it was never sent": {
 			is: of(cascading().Label(apis.LabelPull, "false").Condition("PropagationError", "old")), want: []string{"hub: conditions go"}},
-		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{noFinalizers}},
+		"its label is false, deleted": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{noFinalizers}},
 		"its label is false, and Argo CD ends it": {
 			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t),
 			want: []string{"update cluster1", releaseWaits}},
-		"its label is false, and Argo CD ends one that is nowhere": {
+		"its label is false, and Argo CD ends an Application on no cluster": {
 			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))), want: []string{}},
-		"its label is false, it goes, and names no cluster": {
+		"its label is false, deleted, without a cluster": {
 			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster))).at(t, "cluster2", fixture.UID),
 			want: []string{"update cluster2", releaseWaits}, says: "waiting for the work agent of cluster cluster2"},
-		"its label is false, it goes, names no cluster, and has a work that is unseen": {
+		"its label is false, deleted, without a cluster, with an unseen work": {
 			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster))).
 				at(t, "cluster2", fixture.UID, unseenYet),
 			want: []string{releaseWaits}},
-		"its label is false, it goes, names no cluster, and that is told": {
+		"its label is false, deleted, without a cluster, with a shown condition": {
 			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster).Condition("ReleaseWarning", "old"))).
 				at(t, "cluster2", fixture.UID, unseenYet),
 			want: []string{"delete cluster2", "  event Released", releaseWaits}},
-		"its label is gone":         {is: of(cascading().NoLabel(apis.LabelPull)).own(t), want: []string{"update cluster1", releaseWaits}},
-		"its label was never there": {is: of(cascading().NoLabel(apis.LabelPull)), want: []string{}},
-		"its label is gone, and all is done": {
+		"its label is gone":              {is: of(cascading().NoLabel(apis.LabelPull)).own(t), want: []string{"update cluster1", releaseWaits}},
+		"without a label from the start": {is: of(cascading().NoLabel(apis.LabelPull)), want: []string{}},
+		"its label is gone, and the release is done": {
 			is: of(cascading().NoLabel(apis.LabelPull).Health("Healthy")), want: []string{"ReleaseWarning "}, says: "is missing"},
-		"its label is gone, and it was released for want of a cluster": {
+		"its label is gone, after a release for want of a cluster": {
 			is: of(cascading().NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).Health("Healthy").
 				Condition(apis.ConditionPropagationError, "names no cluster")),
 			want: []string{"ReleaseWarning "}, says: "is missing"},
-		"its label is gone, and it goes": {
+		"its label is gone, deleted": {
 			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{noFinalizers, "event Released"}},
-		"its label is gone, and it goes without finalizers": {
+		"its label is gone, deleted without finalizers": {
 			is:   of(deletedApp(app().NoLabel(apis.LabelPull))).with(func(s *situation) { s.Known = 0 }),
 			want: []string{"needs own"}},
-		"its label is gone, and it goes, and its work is not watched": {
+		"its label is gone, deleted, with an unwatched work": {
 			is:   of(deletedApp(cascading().NoLabel(apis.LabelPull))).own(t).with(func(s *situation) { s.OwnUnwatched = true }),
 			want: []string{"update cluster1", releaseWaits, "after 5s"}},
 	})
@@ -307,19 +308,19 @@ func TestRevoke(t *testing.T) {
 			want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits, told, "after 59s"}},
 		"refused a moment ago, and released": {
 			is: of(cascading().Annotation(apis.AnnotationRelease, "true")).own(t).with(lost(time.Second)), want: []string{told, "after 59s"}},
-		"what would allow it is missing": {is: of(cascading()).own(t).with(missing), want: []string{}},
-		"what would allow it is missing, and it cannot be sent": {
+		"the permission is missing": {is: of(cascading()).own(t).with(missing), want: []string{}},
+		"the permission is missing, and the Application cannot be sent": {
 			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told},
 			says: "keeps the Application unchanged"},
-		"what would allow it elsewhere is missing": {
+		"the permission for an old cluster is missing": {
 			is: of(cascading()).at(t, "cluster2", fixture.UID).with(missing), want: []string{"create cluster1", "  event Propagated", "MoveWarning Moving"}},
 		"too many at a time": {
 			is: of(cascading()).own(t).with(tooMany), want: []string{"PropagationForbiddenError RevocationHeld"}, says: "more than 10"},
 		"on a paused cluster": {is: of(cascading()).own(t).with(lost(long)).cluster("cluster1", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"while paused": {
 			is: of(cascading()).own(t).with(lost(long), func(s *situation) { s.Paused = "it" }), want: append(gone[:3:3], "PausedWarning Paused")},
-		"that goes": {is: of(cascading()).own(t, goingAway).with(lost(long)), want: []string{}},
-		"to leave all": {
+		"a work in deletion": {is: of(cascading()).own(t, goingAway).with(lost(long)), want: []string{}},
+		"without a cascade": {
 			is: of(app()).own(t).with(lost(long)), want: []string{"update cluster1", told}, says: "being removed from cluster cluster1"},
 		"on an old cluster": {
 			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(lost(long, 0)),
@@ -335,23 +336,23 @@ func TestOrphan(t *testing.T) {
 	lost := func(s *situation) { s.Loss.Lost, s.Loss.Held = true, true }
 	marked := func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphanedAt] = "then" }
 	decides(t, map[string]row{
-		"nothing left": {is: of(app()).gone(), want: []string{}},
+		"no work left": {is: of(app()).gone(), want: []string{}},
 		"ended":        {is: of(cascading()).own(t).gone(), want: []string{"update cluster1"}},
 		"ended, and answered": {
 			is:   of(app()).own(t, told(reports("Healthy"))).gone(),
 			want: []string{"update cluster1"}},
-		"ended, and it refuses": {
+		"ended, and the cluster refuses": {
 			is: of(app()).own(t, told(refuses("no right")), func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 				w.Status.Conditions = append([]metav1.Condition{}, w.Status.Conditions...)
 			}).gone(),
 			want: []string{"event RemovalRefused"}},
-		"ended, and it cannot be read": {
+		"ended, and the Application cannot be read": {
 			is: of(app()).own(t, told(unreadThere), func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 			}).gone(),
 			want: []string{"event RemovalRefused", "after 20m0s"}},
-		"ended, and others hold it": {
+		"ended, and foreign finalizers hold the Application": {
 			is: of(app()).own(t, told(func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 				held, _ := work.Carried(w)
@@ -369,22 +370,22 @@ func TestOrphan(t *testing.T) {
 		"lost":             {is: of(app()).own(t).gone().with(lost), want: []string{"update cluster1", "  event Orphaned"}},
 		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedCluster).gone().with(lost), want: []string{}},
 		"lost, and marked": {is: of(app()).own(t, marked).gone().with(lost), want: []string{}},
-		"lost, and it ended since": {
+		"lost, and a deletion was seen since": {
 			is: of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss = Loss{} }), want: []string{"update cluster1"}},
 		"lost, to be adopted": {is: of(app()).own(t).gone().with(lost, after(AfterRestoreAdopt)), want: []string{"update cluster1"}},
 		"lost, to be deleted": {is: of(app()).own(t).gone().with(after(AfterRestoreDelete)), want: []string{"update cluster1"}},
-		"lost, and one is to be adopted": {
+		"lost, and a person decided to adopt": {
 			is:   of(app()).own(t, marked, func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = AfterRestoreAdopt }).gone().with(lost),
 			want: []string{"update cluster1"}},
-		"that cannot be read": {
+		"an unreadable work": {
 			is:   of(app()).own(t, unreadableThere).gone().with(lost, after(AfterRestoreAdopt)),
 			want: []string{"backoff"}},
 	})
 }
 
-// TestAWordOnAWorkThatWaits: a user's decision on a waiting work counts, even after an observed end of its
+// TestADecisionOnAWaitingWork: a user's decision on a waiting work counts, even after an observed end of its
 // Application. Towline's own value of the annotation is for a restart.
-func TestAWordOnAWorkThatWaits(t *testing.T) {
+func TestADecisionOnAWaitingWork(t *testing.T) {
 	says := func(word string) func(*workv1.ManifestWork) {
 		return func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = word }
 	}
@@ -396,14 +397,14 @@ func TestAWordOnAWorkThatWaits(t *testing.T) {
 		is       *situation
 		released bool
 	}{
-		"adopt":                             {of(app()).own(t, silent, says(AfterRestoreAdopt)).gone(), true},
-		"adopt, and it refuses":             {of(app()).own(t, told(refuses("no right")), says(AfterRestoreAdopt)).gone(), true},
-		"adopt, of an earlier Application":  {moved(silent, says(AfterRestoreAdopt)), true},
-		"hold":                              {of(app()).own(t, silent, says(AfterRestoreHold)).gone(), false},
-		"Towline's own":                     {of(app()).own(t, silent, says(AfterRestoreDelete)).gone(), false},
-		"Towline's own, of an earlier one":  {moved(silent, says(AfterRestoreDelete)), false},
-		"none that counts":                  {of(app()).own(t, silent, says("what?")).gone(), false},
-		"adopt, where others were not lost": {of(app()).own(t, says(AfterRestoreAdopt)).gone(), true},
+		"adopt":                            {of(app()).own(t, silent, says(AfterRestoreAdopt)).gone(), true},
+		"adopt, and the cluster refuses":   {of(app()).own(t, told(refuses("no right")), says(AfterRestoreAdopt)).gone(), true},
+		"adopt, of an earlier Application": {moved(silent, says(AfterRestoreAdopt)), true},
+		"hold":                             {of(app()).own(t, silent, says(AfterRestoreHold)).gone(), false},
+		"Towline's own value":              {of(app()).own(t, silent, says(AfterRestoreDelete)).gone(), false},
+		"Towline's own value, of an earlier Application": {moved(silent, says(AfterRestoreDelete)), false},
+		"an unknown value":                       {of(app()).own(t, silent, says("what?")).gone(), false},
+		"adopt, before the cluster has answered": {of(app()).own(t, says(AfterRestoreAdopt)).gone(), true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(tc.is.Facts, tc.is.Options)
@@ -431,11 +432,11 @@ func TestDestroys(t *testing.T) {
 		is   *situation
 		want int
 	}{
-		"a new one":                    {of(app()), 0},
-		"a new one that must be alone": {of(app().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)), 1},
+		"a new Application":            {of(app()), 0},
+		"a new Application, old first": {of(app().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)), 1},
 		"a deletion":                   {of(deletedApp(cascading())).own(t), 1},
 		"the end":                      {of(deletedApp(cascading())), 1},
-		"another place": {
+		"a new namespace": {
 			of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, app().Obj(), unseenYet) }),
 			1,
 		},

@@ -111,8 +111,8 @@ func carriesBefore(t *testing.T) func(*workv1.ManifestWork) {
 	}
 }
 
-// TestAFreezeIsReadOnlyWhereItCounts: the delivery of an Application needs no further check of rights.
-func TestAFreezeIsReadOnlyWhereItCounts(t *testing.T) {
+// TestADeliveryReadsNoFreeze: the delivery of an Application needs no further check of rights.
+func TestADeliveryReadsNoFreeze(t *testing.T) {
 	s := of(automatic()).own(t)
 	s.Known &^= NeedRights
 	if plan := Decide(s.Facts, s.Options); plan.Need != 0 {

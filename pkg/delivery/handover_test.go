@@ -103,9 +103,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestNotPushedYet: a released Application explains how the hub's own Argo CD can take over, without two Argo CDs
-// deploying at the same time.
-func TestNotPushedYet(t *testing.T) {
+// TestReleasedAndNotPushed: a released Application explains how the hub's own Argo CD can take over, without two Argo
+// CDs deploying at the same time.
+func TestReleasedAndNotPushed(t *testing.T) {
 	skipping := func(destination string) *fixture.ApplicationBuilder {
 		return pushedTo(destination).NoLabel(apis.LabelPull).Annotation(apis.AnnotationSkipReconcile, "true").Health("Healthy")
 	}

@@ -63,9 +63,9 @@ var kinds = map[string]struct {
 
 func ofSet() *fixture.ApplicationBuilder { return cascading().ApplicationSet("set") }
 
-// TestOlderGoesOn: Towline writes an older controller's work once, for each earlier strategy and each rule of
+// TestOlderIsTakenOver: Towline writes an older controller's work once, for each earlier strategy and each rule of
 // adoption. After the write, the work has only the Application, applied with force.
-func TestOlderGoesOn(t *testing.T) {
+func TestOlderIsTakenOver(t *testing.T) {
 	for title, kind := range kinds {
 		for _, adopt := range []string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways} {
 			t.Run(title+", "+adopt, func(t *testing.T) {
@@ -144,9 +144,9 @@ func TestOlder(t *testing.T) {
 
 func lostOne(s *situation) { s.Loss.Lost = true }
 
-// TestOlderKeepsWhatIsBeside: the side manifests of a work stay in the work until the removal is safe, for each form
+// TestOlderKeepsSideManifests: the side manifests of a work stay in the work until the removal is safe, for each form
 // of the work.
-func TestOlderKeepsWhatIsBeside(t *testing.T) {
+func TestOlderKeepsSideManifests(t *testing.T) {
 	for title, edit := range map[string]func(*workv1.ManifestWork){
 		"not applied": notApplied, "it would take all": withoutRules,
 		"another rule": func(w *workv1.ManifestWork) { w.Spec.DeleteOption.SelectivelyOrphan.OrphaningRules[0].Name = "other" },
@@ -219,9 +219,9 @@ func TestOlderMoved(t *testing.T) {
 // unlabelled removes the label by which the cache selects works.
 func unlabelled(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }
 
-// TestOlderIsWaitedFor: an awaited work gets the label by which the cache selects works, so that the end of the wait
-// is noticed. On a paused cluster, Towline checks the work again later instead.
-func TestOlderIsWaitedFor(t *testing.T) {
+// TestOlderGetsTheLabelOfAwaitedWorks: an awaited work gets the label by which the cache selects works, so that the end
+// of the wait is noticed. On a paused cluster, Towline checks the work again later instead.
+func TestOlderGetsTheLabelOfAwaitedWorks(t *testing.T) {
 	ends := func() *fixture.ApplicationBuilder { return deletedApp(ofSet()) }
 	released := func(w *workv1.ManifestWork) {
 		releasedAnd(false)(w)
@@ -246,9 +246,9 @@ func TestOlderIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestSameWorkOfAnOlder: the agent's report about one manifest wakes the controller, even if the agent could not
-// apply the others.
-func TestSameWorkOfAnOlder(t *testing.T) {
+// TestSameWorkOfAnOlderController: the agent's report about one manifest wakes the controller, even if the agent could
+// not apply the others.
+func TestSameWorkOfAnOlderController(t *testing.T) {
 	before := olderWork(cascading().Obj(), false, notApplied)
 	before.Status.Conditions[0].Status, before.Status.Conditions[0].ObservedGeneration = metav1.ConditionFalse, before.Generation
 	after := before.DeepCopy()

@@ -59,8 +59,8 @@ func TestOutage(t *testing.T) {
 		"not looked at": {is: lost(deletedAgo(time.Minute)).with(func(s *situation) { s.Known = 0 }), want: []string{"needs choice"}},
 		"away, and no decision is watched": {
 			is: lost(deletedAgo(time.Minute)).with(func(s *situation) { s.Choice.Unwatched = true }), want: []string{heldNow, "after 1m0s"}},
-		"away, and chosen all the same": {is: lost(deletedAgo(time.Minute)).with(chosen), want: asToday},
-		"away again, before it could go on": {
+		"away, and still chosen": {is: lost(deletedAgo(time.Minute)).with(chosen), want: asToday},
+		"away again, before the return of the Application": {
 			is: lost(deletedAgo(2 * time.Hour)).with(chosen), want: []string{heldNow}, says: "still chooses the cluster"},
 		"away, and by no Placement":      {is: lost(deletedAgo(time.Minute)).with(func(s *situation) { s.Choice = Choice{} }), want: asToday},
 		"away, and of no ApplicationSet": {is: lost(cascading().Deleted(now)), want: asToday},
@@ -84,20 +84,20 @@ func TestOutage(t *testing.T) {
 			is: of(deletedAgo(time.Minute)).own(t).cluster("cluster1", away).with(followed), want: asToday},
 		"back, and not looked at yet": {
 			is: back(deletedAgo(time.Hour), time.Second), want: []string{heldNow, "after 1m59s"}, says: "if the Placement does not choose the cluster before"},
-		"back by a clock that is ahead": {
+		"back, by a clock in the future": {
 			is: back(deletedAgo(time.Hour), -time.Hour), want: []string{heldNow, "after 2m0s"}},
-		"available since a moment ago, and sent after that": {
+		"available since a moment ago, and sent afterwards": {
 			is: back(deletedAgo(0), time.Minute).with(func(s *situation) { s.Own.CreationTimestamp = metav1.NewTime(now) }), want: asToday},
 		"back, and not chosen": {is: back(deletedAgo(time.Hour), OutageGrace), want: asToday},
 		"back, and chosen": {
 			is: back(deletedAgo(time.Hour), time.Second).with(chosen), want: []string{"update cluster1", over}},
-		"back, chosen, and that is remembered": {
+		"back, chosen, and remembered": {
 			is:   back(deletedAgo(time.Hour), time.Minute).with(chosen, func(s *situation) { returnsWithin(ReturnWindow)(s.Own) }),
 			want: []string{noFinalizers, over}},
 		"back, chosen, and remembered long ago": {
 			is:   back(deletedAgo(time.Hour), time.Minute).with(chosen, func(s *situation) { returnsWithin(time.Minute)(s.Own) }),
 			want: []string{"update cluster1", over}},
-		"back, chosen, and deleted by what was chosen before": {
+		"back, chosen, and deleted by an earlier choice": {
 			is: back(deletedAgo(0), time.Minute).with(chosen), want: []string{"update cluster1", over}},
 		"back for long, and deleted": {is: back(deletedAgo(0), time.Hour).with(chosen), want: asToday},
 		"back, chosen, and elsewhere too": {
@@ -106,7 +106,7 @@ func TestOutage(t *testing.T) {
 		"back, chosen, and on a paused cluster too": {
 			is:   back(deletedAgo(time.Hour), time.Second).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster).with(chosen),
 			want: []string{"update cluster1", pausedThere}, says: "waits for the end of a pause: paused by the annotation"},
-		"back, chosen, and remembered but where it is paused": {
+		"back, chosen, and remembered except on the paused cluster": {
 			is: back(deletedAgo(time.Hour), time.Second).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster).
 				with(chosen, func(s *situation) { returnsWithin(ReturnWindow)(s.Own) }),
 			want: []string{pausedThere}, says: "on Namespace cluster2. After the pause"},
@@ -115,13 +115,13 @@ func TestOutage(t *testing.T) {
 				with(chosen, func(s *situation) { returnsWithin(ReturnWindow)(s.Own) }),
 			want: []string{noFinalizers, over}},
 
-		"gone, and to be made anew": {
+		"gone, within the time for the return": {
 			is: of(cascading()).own(t, returnsWithin(time.Minute)).gone(), want: []string{"after 1m0s"}},
-		"gone, and not made anew": {
+		"gone, and not recreated": {
 			is: of(cascading()).own(t, returnsWithin(-time.Minute)).gone(), want: []string{"update cluster1", "  event LeftByOutage"}},
-		"gone, not made anew, and with a request": {
+		"gone, not recreated, and with a request": {
 			is: of(cascading()).own(t, returnsWithin(-time.Minute), carriesRequest).gone(), want: []string{"update cluster1"}},
-		"gone, and told of": {
+		"gone, and decided by Towline": {
 			is: of(cascading()).own(t, returnsWithin(-time.Minute), func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 			}).gone(), want: []string{"update cluster1"}},
@@ -129,13 +129,13 @@ func TestOutage(t *testing.T) {
 			is: of(cascading()).own(t, returnsWithin(-time.Minute)).cluster("cluster1", pausedCluster).gone(), want: []string{}},
 		"gone, by an odd time": {
 			is: of(cascading()).own(t, returnsWithin(time.Hour)).gone(), want: []string{"update cluster1"}},
-		"gone, and a word on its work": {
+		"gone, and decided within the time for the return": {
 			is: of(cascading()).own(t, returnsWithin(time.Minute), func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 			}).gone(), want: []string{"update cluster1"}},
-		"made anew": {
+		"recreated": {
 			is: of(cascading()).at(t, "cluster1", "22222", returnsWithin(time.Minute)), want: []string{"create cluster1", "  event Propagated"}},
-		"made anew, and applied": {
+		"recreated, and applied": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222", returnsWithin(time.Minute)),
 			want: []string{"delete cluster1", "  event WorkDeleted"}},
 	})
@@ -155,8 +155,8 @@ func TestAnOutageIsDecidedTwice(t *testing.T) {
 	}
 }
 
-// TestTheWordOfACluster: a cluster's own time of its return holds an Application for at most OutageGrace at a time.
-func TestTheWordOfACluster(t *testing.T) {
+// TestAClustersTimeOfReturn: a cluster's own time of its return holds an Application for at most OutageGrace at a time.
+func TestAClustersTimeOfReturn(t *testing.T) {
 	s := of(cascading().ApplicationSet("shops").Deleted(now)).own(t).cluster("cluster1", func(f *managedcluster.Facts) {
 		f.Since = metav1.NewTime(now.AddDate(1000, 0, 0)).Unix()
 	})

@@ -70,7 +70,7 @@ func TestRelay(t *testing.T) {
 		"without an identity": {
 			is:   of(app().Operation(`{"sync":{}}`)).own(t),
 			want: []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}},
-		"without an identity, and none is known": {
+		"without an identity, and the identity is unread": {
 			is: of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.Known = 0 }), want: []string{"needs identity"}},
 		"sent to another cluster": {
 			is:   of(asks()).at(t, "cluster2", fixture.UID, carrying, unanswered),
@@ -81,7 +81,7 @@ func TestRelay(t *testing.T) {
 		"sent to another cluster, old first": {
 			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
 			want: []string{"hub: operation null", "MoveWarning Moving", "event OperationWithdrawn"}},
-		"sent to another cluster by the work of an earlier one, old first": {
+		"sent to another cluster by an earlier Application's work, old first": {
 			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", "22222", carrying, unanswered),
 			want: []string{"hub: operation null", moves, "event OperationWithdrawn"}},
 		"sent by a work that goes": {
@@ -113,34 +113,34 @@ func TestRelay(t *testing.T) {
 		"refused by another cluster": {
 			is:   of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("the object has been modified")),
 			want: []string{"create cluster1", "  event Propagated", moves}},
-		"another was sent to another cluster": {
+		"an earlier operation was sent to another cluster": {
 			is:   of(app().Operation(strings.Replace(asked1, "1-a", "1-b", 1))).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
 			want: []string{"create cluster1", "  event Propagated", moves}},
-		"with a list that is none": {
+		"with an invalid list": {
 			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t), want: []string{"PropagationError OperationInvalid"}},
-		"with a list that is none, and nothing else waits": {
+		"with an invalid list, and nothing else waits": {
 			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t, func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphanedAt] = "then"
 			}),
 			want: []string{"update cluster1", "PropagationError OperationInvalid"}},
-		"that asks for nothing": {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
-		"that asks for nothing, of a set": {
+		"without content": {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
+		"without content, of a set": {
 			is:   of(app().ApplicationSet("set").Operation(`{"info":[]}`)).own(t),
 			want: []string{"hub: operation null", "hub: refresh normal", "event OperationInvalid"}},
-		"that asks for nothing, of a set that refreshes": {
+		"without content, of a set that refreshes": {
 			is:   of(app().ApplicationSet("set").Operation(`{"info":[]}`).Annotation(apis.AnnotationRefresh, "hard")).own(t),
 			want: []string{"hub: operation null", "event OperationInvalid"}},
-		"to be sent":               {is: of(asks()).own(t), want: []string{"update cluster1"}},
-		"before anything is there": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
-		"on its way":               {is: of(asks()).own(t, carrying, unanswered), want: []string{}},
-		"on its way, withdrawn":    {is: of(app()).own(t, carrying, unanswered), want: []string{"update cluster1"}},
-		"on its way, applied":      {is: of(asks()).own(t, carrying), want: []string{"update cluster1"}},
-		"on its way, refused":      {is: of(asks()).own(t, carrying, refuses("the object has been modified")), want: []string{"update cluster1"}},
-		"on its way, failed":       {is: of(asks()).own(t, carrying, refuses("a time-out")), want: []string{"update cluster1", "after 30s"}},
-		"taken, not shown":         {is: of(asks()).own(t, taken, sent(delivered)), want: []string{}},
-		"taken, and shown":         {is: of(asks().Runs("Running", began)).own(t, taken, sent(delivered)), want: []string{"hub: operation null"}},
-		"over, and forgotten":      {is: of(app()).own(t, ended, sent(delivered)), want: []string{"update cluster1"}},
-		"to be stopped":            {is: of(app().Runs("Terminating", began)).own(t, running), want: []string{"update cluster1"}},
+		"to be sent":            {is: of(asks()).own(t), want: []string{"update cluster1"}},
+		"before the first work": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
+		"on its way":            {is: of(asks()).own(t, carrying, unanswered), want: []string{}},
+		"on its way, withdrawn": {is: of(app()).own(t, carrying, unanswered), want: []string{"update cluster1"}},
+		"on its way, applied":   {is: of(asks()).own(t, carrying), want: []string{"update cluster1"}},
+		"on its way, refused":   {is: of(asks()).own(t, carrying, refuses("the object has been modified")), want: []string{"update cluster1"}},
+		"on its way, failed":    {is: of(asks()).own(t, carrying, refuses("a time-out")), want: []string{"update cluster1", "after 30s"}},
+		"taken, not shown":      {is: of(asks()).own(t, taken, sent(delivered)), want: []string{}},
+		"taken, and shown":      {is: of(asks().Runs("Running", began)).own(t, taken, sent(delivered)), want: []string{"hub: operation null"}},
+		"over, and forgotten":   {is: of(app()).own(t, ended, sent(delivered)), want: []string{"update cluster1"}},
+		"to be stopped":         {is: of(app().Runs("Terminating", began)).own(t, running), want: []string{"update cluster1"}},
 		"to be stopped, on its way": {
 			is: of(app().Runs("Terminating", began)).own(t, running, sent(stop), unanswered), want: []string{}},
 		"to be stopped, and over": {
@@ -160,7 +160,7 @@ func TestRelay(t *testing.T) {
 		"a refresh that is perhaps answered": {
 			is:   of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1"), unsynced),
 			want: []string{"after 59s"}},
-		"a refresh before this one is answered": {
+		"an earlier refresh is answered": {
 			is:   of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r0")),
 			want: []string{"after 59s"}},
 		"a refresh that is answered, not shown": {
@@ -186,34 +186,34 @@ func TestRelay(t *testing.T) {
 			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Refusal = &Rejection{Message: "no"} }).
 				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"PropagationError WorkRejected", "backoff"}},
-		"a refresh after one that was dropped": {
+		"a refresh after a dropped refresh": {
 			is: of(asksRefresh().Reconciled(compared).Condition(apis.ConditionRefreshWarning, "dropped")).
 				with(func(s *situation) { s.App.Status.Conditions[0].LastTransitionTime = &metav1.Time{Time: now} }).
 				own(t, carriesRefresh(now.Add(-time.Minute)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"update cluster1", "hub: conditions go", "after 1m0s"}},
-		"a refresh of one that cannot be compared": { // the cluster's Argo CD never writes reconciledAt
+		"a refresh of an Application that cannot be compared": { // the cluster's Argo CD never writes reconciledAt
 			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"update cluster1", "hub: no refresh"}},
 		"a refresh that is withdrawn": {is: of(app()).own(t, refreshing), want: []string{"update cluster1"}},
 		"a refresh that takes too long": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t, carriesRefresh(now.Add(-time.Hour))),
 			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
-		"another namespace there, and on its way": {
+		"a new namespace, and on its way": {
 			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				s.Own = workFor(t, app().Obj(), carrying, unanswered)
 			}), want: []string{}},
-		"another namespace there, on its way, and not permitted": {
+		"a new namespace, on its way, and not permitted": {
 			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				s.Own = workFor(t, app().Obj(), carrying, unanswered)
 				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
 			}), want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "Undo the change until the move is over"},
-		"to go, and on its way": {
+		"deleted, and on its way": {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered),
 			want: []string{"update cluster1", "DeletionWarning Deleting"}},
-		"to go, and on its way, and not permitted": {
+		"deleted, and on its way, and not permitted": {
 			is: of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) {
 				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
 			}), want: []string{"update cluster1", "DeletionWarning Deleting"}},
-		"to go, and on its way, and not looked at": {
+		"deleted, and on its way, and the right is unread": {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) { s.Known = 0 }),
 			want: []string{"needs return"}},
 	})
@@ -248,19 +248,19 @@ func TestUnfinished(t *testing.T) {
 		complete bool
 		want     bool
 	}{
-		"nothing":                 {complete: true},
-		"one that is over":        {there: relay.Cluster{Taken: "1-a", StartedAt: "x"}, complete: true},
-		"runs":                    {there: relay.Cluster{Taken: "1-a", Pending: "1-a", Busy: true}, complete: true, want: true},
-		"waits":                   {there: relay.Cluster{Pending: "1-a"}, complete: true, want: true},
-		"not the hub's":           {there: relay.Cluster{Busy: true}, complete: true, want: true},
-		"taken off there":         {there: relay.Cluster{Taken: "1-a", Busy: true}, complete: true},
-		"perhaps taken off there": {there: relay.Cluster{Taken: "1-a", Busy: true}, want: true},
-		"not applied":             {sent: carries, there: relay.Cluster{Version: "5"}, complete: true},
-		"refused":                 {sent: carries, applied: "False", there: relay.Cluster{Version: "5"}, complete: true},
-		"applied, not heard of":   {sent: carries, applied: "True", there: relay.Cluster{Version: "5"}, complete: true, want: true},
-		"applied, and over":       {sent: carries, applied: "True", there: relay.Cluster{Version: "6"}, complete: true},
-		"delivered, not heard of": {sent: operation, there: relay.Cluster{Version: "5"}, complete: true, want: true},
-		"delivered, and over":     {sent: operation, there: relay.Cluster{Version: "6"}, complete: true},
+		"no operation":                     {complete: true},
+		"an operation that is over":        {there: relay.Cluster{Taken: "1-a", StartedAt: "x"}, complete: true},
+		"runs":                             {there: relay.Cluster{Taken: "1-a", Pending: "1-a", Busy: true}, complete: true, want: true},
+		"waits":                            {there: relay.Cluster{Pending: "1-a"}, complete: true, want: true},
+		"not the hub's":                    {there: relay.Cluster{Busy: true}, complete: true, want: true},
+		"withdrawn on the cluster":         {there: relay.Cluster{Taken: "1-a", Busy: true}, complete: true},
+		"perhaps withdrawn on the cluster": {there: relay.Cluster{Taken: "1-a", Busy: true}, want: true},
+		"not applied":                      {sent: carries, there: relay.Cluster{Version: "5"}, complete: true},
+		"refused":                          {sent: carries, applied: "False", there: relay.Cluster{Version: "5"}, complete: true},
+		"applied, not heard of":            {sent: carries, applied: "True", there: relay.Cluster{Version: "5"}, complete: true, want: true},
+		"applied, and over":                {sent: carries, applied: "True", there: relay.Cluster{Version: "6"}, complete: true},
+		"delivered, not heard of":          {sent: operation, there: relay.Cluster{Version: "5"}, complete: true, want: true},
+		"delivered, and over":              {sent: operation, there: relay.Cluster{Version: "6"}, complete: true},
 		"a termination that has been applied": {
 			sent: relay.Sent{State: relay.OnItsWay, ID: "terminate/x", Version: "5"}, applied: "True", there: relay.Cluster{Version: "5"}},
 	} {
@@ -293,13 +293,13 @@ func TestSameWork(t *testing.T) {
 		before, after func(*workv1.ManifestWork)
 		same          bool
 	}{
-		"nothing":        {reports("Healthy"), reports("Healthy"), true},
-		"another health": {reports("Healthy"), reports("Degraded"), true},
-		"applied":        {unanswered, reports("Healthy"), false},
-		"told":           {unseenYet, reports("Healthy"), false},
-		"an operation":   {reports("Healthy"), runsAnOperation, false},
-		"compared":       {reports("Healthy"), reports("Healthy", "reconciledAt", "x"), true},
-		"compared, when somebody waits": {asks, func(w *workv1.ManifestWork) {
+		"no change":    {reports("Healthy"), reports("Healthy"), true},
+		"a new health": {reports("Healthy"), reports("Degraded"), true},
+		"applied":      {unanswered, reports("Healthy"), false},
+		"told":         {unseenYet, reports("Healthy"), false},
+		"an operation": {reports("Healthy"), runsAnOperation, false},
+		"compared":     {reports("Healthy"), reports("Healthy", "reconciledAt", "x"), true},
+		"compared, when a refresh waits": {asks, func(w *workv1.ManifestWork) {
 			asks(w)
 			reports("Progressing", "reconciledAt", "x")(w)
 		}, false},
@@ -318,8 +318,8 @@ func TestSameWork(t *testing.T) {
 			reports("Healthy")(w)
 			says(began)(w)
 		}, true},
-		"another version":                    {reports("Healthy"), reports("Healthy", "resourceVersion", "2"), true},
-		"another version, when one is asked": {asks, func(w *workv1.ManifestWork) { asks(w); reports("Progressing", "resourceVersion", "2")(w) }, false},
+		"a new version":                       {reports("Healthy"), reports("Healthy", "resourceVersion", "2"), true},
+		"a new version, when a refresh waits": {asks, func(w *workv1.ManifestWork) { asks(w); reports("Progressing", "resourceVersion", "2")(w) }, false},
 		"a refresh is answered": {func(w *workv1.ManifestWork) {
 			asks(w)
 			reports("Healthy", "refreshRequest", "r1", "refreshPending", "hard")(w)
@@ -356,20 +356,20 @@ func TestSameApplication(t *testing.T) {
 		before, after *fixture.ApplicationBuilder
 		same          bool
 	}{
-		"nothing":                             {app(), app(), true},
-		"a label":                             {app(), app().Label("x", "y"), false},
-		"another field":                       {app(), app().Unknown("x", "1"), false},
-		"a field that changed":                {app().Unknown("x", "2"), app().Unknown("x", "1"), false},
-		"its health":                          {app(), app().Health("Healthy"), true},
-		"its health, while it moves":          {app().Condition(moving, ""), app().Condition(moving, "").Health("Healthy"), false},
-		"an operation began":                  {app(), app().Runs("Running", began), true},
-		"an operation began that is asked":    {app().Operation(asked1), app().Operation(asked1).Runs("Running", began), false},
-		"an operation is to stop":             {app().Runs("Running", began), app().Runs("Terminating", began), false},
-		"it was compared":                     {app().Reconciled(began), app().Reconciled("2026-01-01T00:03:00Z"), false},
-		"an operation ended after that":       {app().Reconciled(began), ended(app().Reconciled(began), "2026-01-01T00:01:00Z"), false},
-		"an operation ended before that":      {app().Reconciled(began), ended(app().Reconciled(began), "2025-12-01T00:01:00Z"), true},
-		"what propagation shows goes":         {app().Condition(problem, "x"), app(), false},
-		"what propagation shows says another": {app().Condition(problem, "x"), app().Condition(problem, "y"), true},
+		"no change":                                    {app(), app(), true},
+		"a label":                                      {app(), app().Label("x", "y"), false},
+		"a new field":                                  {app(), app().Unknown("x", "1"), false},
+		"a field that changed":                         {app().Unknown("x", "2"), app().Unknown("x", "1"), false},
+		"the health":                                   {app(), app().Health("Healthy"), true},
+		"the health, during a move":                    {app().Condition(moving, ""), app().Condition(moving, "").Health("Healthy"), false},
+		"an operation began":                           {app(), app().Runs("Running", began), true},
+		"a requested operation began":                  {app().Operation(asked1), app().Operation(asked1).Runs("Running", began), false},
+		"an operation is to stop":                      {app().Runs("Running", began), app().Runs("Terminating", began), false},
+		"a comparison":                                 {app().Reconciled(began), app().Reconciled("2026-01-01T00:03:00Z"), false},
+		"an operation ended after the comparison":      {app().Reconciled(began), ended(app().Reconciled(began), "2026-01-01T00:01:00Z"), false},
+		"an operation ended before the comparison":     {app().Reconciled(began), ended(app().Reconciled(began), "2025-12-01T00:01:00Z"), true},
+		"a condition of propagation goes":              {app().Condition(problem, "x"), app(), false},
+		"a condition of propagation has a new message": {app().Condition(problem, "x"), app().Condition(problem, "y"), true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			if got := SameApplication(tc.before.Obj(), tc.after.Obj()); got != tc.same {
@@ -379,8 +379,8 @@ func TestSameApplication(t *testing.T) {
 	}
 }
 
-// TestWhatIsShown: a condition is written once, and conditions of others stay.
-func TestWhatIsShown(t *testing.T) {
+// TestConditionsAreWrittenOnce: a condition is written once, and conditions of others stay.
+func TestConditionsAreWrittenOnce(t *testing.T) {
 	at := metav1.NewTime(now)
 	kinds := func(list []argocd.Condition) string {
 		var out []string

@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestARequestThatIsRefused: a refused request is sent again. After a conflict of versions, the request waits for the
+// TestARefusedRequest: a refused request is sent again. After a conflict of versions, the request waits for the
 // next version of the cluster's Application. After another failure, the request waits a moment, because the failure
 // is independent of the version.
-func TestARequestThatIsRefused(t *testing.T) {
+func TestARefusedRequest(t *testing.T) {
 	const (
 		changed = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "guestbook": ` +
 			"the object has been modified; please apply your changes to the latest version and try again"

@@ -38,8 +38,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestWhatWakes checks that only a change of the facts of decisions triggers a decision.
-func TestWhatWakes(t *testing.T) {
+// TestChangesThatTriggerDecisions checks that only a change of the facts of decisions triggers a decision.
+func TestChangesThatTriggerDecisions(t *testing.T) {
 	app := func() *fixture.ApplicationBuilder { return fixture.Application("web") }
 	for title, tc := range map[string]struct {
 		after *argocd.Application

@@ -48,9 +48,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzNamesDoNotMeet checks that no two works have the same name, for any names of projects, Secrets and
+// FuzzNamesAreUnique checks that no two works have the same name, for any names of projects, Secrets and
 // Applications. No name is too long.
-func FuzzNamesDoNotMeet(f *testing.F) {
+func FuzzNamesAreUnique(f *testing.F) {
 	f.Add("web", "web.project.towline")
 	f.Add(strings.Repeat("a", 253), strings.Repeat("a", 252)+"b")
 	f.Add("x-4a491.objects.towline", "x")

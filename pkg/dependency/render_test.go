@@ -188,9 +188,9 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
-// FuzzProjectsGiveNoMoreThere checks that a rendered project permits no more namespaces on the cluster than the hub's
-// project.
-func FuzzProjectsGiveNoMoreThere(f *testing.F) {
+// FuzzProjectsPermitNoMoreOnTheCluster checks that a rendered project permits no more namespaces on the cluster than
+// the hub's project.
+func FuzzProjectsPermitNoMoreOnTheCluster(f *testing.F) {
 	f.Add("*", "", "a", "!https://c1", "", "a", "a")
 	f.Add("", "!c1", "*", "https://kubernetes.default.svc", "", "!x", "x")
 	f.Add("", "in-cluster", "a", "", "zz", "b", "a")
@@ -300,7 +300,7 @@ func FuzzElsewhere(f *testing.F) {
 	})
 }
 
-func TestReleaseOfSomethingElse(t *testing.T) {
+func TestReleaseOfAMalformedProject(t *testing.T) {
 	for _, raw := range []string{`{}`, `[]`, `{"spec":1}`, `{"spec":{},"metadata":1}`} {
 		w := &workv1.ManifestWork{}
 		w.Spec.Workload.Manifests = []workv1.Manifest{{}}

@@ -138,8 +138,8 @@ func TestKeysOfAProject(t *testing.T) {
 	})
 }
 
-// TestKeysAreTold checks that the Application's condition names undelivered keys.
-func TestKeysAreTold(t *testing.T) {
+// TestConditionNamesUndeliveredKeys checks that the Application's condition names undelivered keys.
+func TestConditionNamesUndeliveredKeys(t *testing.T) {
 	refusesKeys := func(w *workv1.ManifestWork) {
 		refusing(w)
 		w.Status.ResourceStatus.Manifests[0].ResourceMeta = workv1.ManifestResourceMeta{Resource: "configmaps", Name: KeysConfigMap}

@@ -18,7 +18,7 @@ func available(c *clusterv1.ManagedCluster, status metav1.ConditionStatus) *clus
 	return c
 }
 
-func TestWhoIsWaitedFor(t *testing.T) {
+func TestAwaitedClusters(t *testing.T) {
 	leaving := available(fixture.Cluster("c").Obj(), metav1.ConditionTrue)
 	leaving.DeletionTimestamp = &metav1.Time{}
 	leaving.DeletionTimestamp.Time = metav1.Unix(1, 0).Time

@@ -264,8 +264,8 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// TestTheLaterComparison: neither source reports every comparison, so the later time counts.
-func TestTheLaterComparison(t *testing.T) {
+// TestTheLaterTimeOfAComparison: neither source reports every comparison, so the later time counts.
+func TestTheLaterTimeOfAComparison(t *testing.T) {
 	const earlier, later = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
 	for _, tc := range []struct{ rich, poor, want, by string }{
 		{earlier, later, later, "feedback"}, {later, earlier, later, "agent"}, {later, later, later, "agent"},
@@ -306,9 +306,9 @@ func degraded(name string) func(*Facts) {
 	}
 }
 
-// TestWhatIsKnownOfSomeResources: the work agent reports a single Degraded resource. Other sources list all
+// TestHealthOfSomeResources: the work agent reports a single Degraded resource. Other sources list all
 // resources, and may not know the health.
-func TestWhatIsKnownOfSomeResources(t *testing.T) {
+func TestHealthOfSomeResources(t *testing.T) {
 	for title, tc := range map[string]struct {
 		rich, poor *Facts
 		want       string

@@ -10,9 +10,9 @@ import (
 	"github.com/towline-io/towline/pkg/placement"
 )
 
-// TestTwoThatWriteTheCluster: if another client keeps writing the annotation, Towline moves the Application less and
+// TestASecondWriterOfTheCluster: if another client keeps writing the annotation, Towline moves the Application less and
 // less often.
-func TestTwoThatWriteTheCluster(t *testing.T) {
+func TestASecondWriterOfTheCluster(t *testing.T) {
 	app := fixture.Application("best").Namespace("argocd").Cluster("theirs").Annotation(apis.AnnotationPlacement, "best").Obj()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var b placement.Brake
@@ -53,8 +53,8 @@ func TestTwoThatWriteTheCluster(t *testing.T) {
 	}
 }
 
-// TestAPlacementThatChangesItsMind: the Application follows each new choice of the Placement.
-func TestAPlacementThatChangesItsMind(t *testing.T) {
+// TestAPlacementWithNewChoices: the Application follows each new choice of the Placement.
+func TestAPlacementWithNewChoices(t *testing.T) {
 	app := fixture.Application("best").Namespace("argocd").Cluster("a").Annotation(apis.AnnotationPlacement, "best").Obj()
 	var b placement.Brake
 	for i := range 20 {

@@ -190,8 +190,9 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestPutOfTheSame checks that a new time or source alone is no change, and keeps the time of the first observation.
-func TestPutOfTheSame(t *testing.T) {
+// TestPutOfTheSameState checks that a new time or source alone is no change, and keeps the time of the first
+// observation.
+func TestPutOfTheSameState(t *testing.T) {
 	s := report.NewSet(nil)
 	a := app("cluster1").Obj()
 	key := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}

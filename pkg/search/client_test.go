@@ -84,8 +84,9 @@ func TestAskForClustersOnce(t *testing.T) {
 	}
 }
 
-// TestAskForNoPattern checks that patterns are refused as names: in a filter, "*" would mean all clusters of the hub.
-func TestAskForNoPattern(t *testing.T) {
+// TestPatternsAreRefused checks that patterns are refused as names: in a filter, "*" would mean all clusters of the
+// hub.
+func TestPatternsAreRefused(t *testing.T) {
 	s := searchtest.New(t)
 	for _, name := range []string{"*", "!cluster1", ">a", "cluster1*", "", "a\nb"} {
 		if _, err := search.New(s.Config()).Ask(t.Context(), []search.Key{{Cluster: name, Namespace: "x", Name: "y"}}); err == nil {
@@ -176,9 +177,9 @@ func respond(code int, text string) searchtest.Interference {
 	}
 }
 
-// TestBroken checks that every failure of the service gives an error of the right kind. The error never contains the
-// token, even if the service sends the token back.
-func TestBroken(t *testing.T) {
+// TestFailuresOfTheService checks that every failure of the service gives an error of the right kind. The error never
+// contains the token, even if the service sends the token back.
+func TestFailuresOfTheService(t *testing.T) {
 	token := searchtest.Token
 	for title, tc := range map[string]struct {
 		interfere searchtest.Interference
@@ -278,7 +279,7 @@ func TestOwnTransport(t *testing.T) {
 	}
 }
 
-func TestReasonsAreAll(t *testing.T) {
+func TestReasonsAreComplete(t *testing.T) {
 	if sorted := slices.Sorted(slices.Values(search.Reasons)); len(slices.Compact(sorted)) != 9 {
 		t.Errorf("got %v", search.Reasons)
 	}

@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 	golden.Equal(t, "entry.golden.json", got)
 }
 
-func TestTheOrderDoesNotCount(t *testing.T) {
+func TestTheOrderOfResourcesDoesNotCount(t *testing.T) {
 	turned := resources()
 	slices.Reverse(turned)
 	for _, live := range []bool{false, true} {
@@ -111,9 +111,9 @@ func TestPodsHaveNoUID(t *testing.T) {
 	}
 }
 
-// TestListedOnce checks that the CLI shows each resource once: the CLI lists the nodes without a parent, and its tree
-// has a row for each UID.
-func TestListedOnce(t *testing.T) {
+// TestEachResourceIsListedOnce checks that the CLI shows each resource once: the CLI lists the nodes without a parent,
+// and its tree has a row for each UID.
+func TestEachResourceIsListedOnce(t *testing.T) {
 	uids := map[string]int{}
 	for _, n := range nodes(t, resources()...) {
 		if len(n.ParentRefs) == 0 {

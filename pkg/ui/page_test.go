@@ -93,8 +93,8 @@ func html(t *testing.T, p *page, r *http.Request) string {
 	return out.String()
 }
 
-// TestOnlyWhatChanged checks that a change of one cluster reads and sends only the changed cluster.
-func TestOnlyWhatChanged(t *testing.T) {
+// TestOnlyChangedClustersAreSent checks that a change of one cluster reads and sends only the changed cluster.
+func TestOnlyChangedClustersAreSent(t *testing.T) {
 	for name, want := range map[string]string{"fleet": "counts g-eu c-c1", "clusters": "c-c1"} {
 		f := small()
 		p := &page{key: pageKey{hub: f}, build: builders[name]}
@@ -131,9 +131,9 @@ func TestOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// TestWhoComesReadsAnew checks that a new reader of an open page sees changes of objects outside the fleet, although no
-// watch reports these changes. A page of the fleet alone is not built again.
-func TestWhoComesReadsAnew(t *testing.T) {
+// TestNewReadersReadAgain checks that a new reader of an open page sees changes of objects outside the fleet, although
+// no watch reports these changes. A page of the fleet alone is not built again.
+func TestNewReadersReadAgain(t *testing.T) {
 	for name, change := range map[string]func(f *fake){
 		"application": func(f *fake) { f.apps[1].Status.History = []argocd.Deployment{{Revision: "abcdef0123456789"}} },
 		"attention":   func(f *fake) { f.orphans = nil },

@@ -14,8 +14,8 @@ import (
 // hostile are names with shell syntax.
 var hostile = []string{"x;touch /tmp/owned", "$(id)", "`id`", "a b", "it's", "a\nb", "'; id; '", `\`, "~root", "*", "--kubeconfig=x"}
 
-// TestWord checks that a shell takes each name literally.
-func TestWord(t *testing.T) {
+// TestShellWord checks that a shell takes each name literally.
+func TestShellWord(t *testing.T) {
 	for _, name := range hostile {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+word(name)).Output()
 		if strings.HasPrefix(name, "-") {

@@ -10,9 +10,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestAutomationIsSaidAsEveryArgoCDReadsIt: the payload has no field `enabled`. Argo CD 2.14 lacks the field, and
+// TestAutomationForEveryArgoCD: the payload has no field `enabled`. Argo CD 2.14 lacks the field, and
 // reads any `automated` as yes.
-func TestAutomationIsSaidAsEveryArgoCDReadsIt(t *testing.T) {
+func TestAutomationForEveryArgoCD(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, want string }{
 		"off":              {`{"automated":{"enabled":false,"prune":true},"retry":{"limit":0}}`, `{"retry":{"limit":0}}`},
 		"on":               {`{"automated":{"enabled":true,"prune":true}}`, `{"automated":{"prune":true}}`},

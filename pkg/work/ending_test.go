@@ -127,9 +127,9 @@ func TestOwnedBy(t *testing.T) {
 	}
 }
 
-// TestHeededAtOnce: a first work in its first generation has delivered nothing, and needs no proof if the workload is
-// to go.
-func TestHeededAtOnce(t *testing.T) {
+// TestHeededByAFirstWork: a first work in its first generation has delivered nothing, and needs no proof if the
+// workload is to go.
+func TestHeededByAFirstWork(t *testing.T) {
 	for title, tc := range map[string]struct {
 		edit        func(*workv1.ManifestWork)
 		stays, goes bool
@@ -172,9 +172,9 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// TestRemovableTakesItsOwn: edits by others do not keep an Application that the work owns. A work does not change an
-// Application with another owner, or with none.
-func TestRemovableTakesItsOwn(t *testing.T) {
+// TestRemovableForcesOwnedApplications: edits by others do not keep an Application that the work owns. A work does not
+// change an Application with another owner, or with none.
+func TestRemovableForcesOwnedApplications(t *testing.T) {
 	for title, tc := range map[string]struct {
 		owner string
 		want  work.UpdateMode
@@ -251,9 +251,9 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// TestUnreadThatLasts: a lasting failure to read the Application does not block a deletion with the workload. The
+// TestLastingUnread: a lasting failure to read the Application does not block a deletion with the workload. The
 // failure blocks a deletion that keeps the workload, unless the cluster does not know the kind Application.
-func TestUnreadThatLasts(t *testing.T) {
+func TestLastingUnread(t *testing.T) {
 	for title, tc := range map[string]struct {
 		says        func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder
 		stays, goes bool

@@ -71,9 +71,9 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// TestFreezeKeepsWhatIsOthers: Freeze does not change a work with the mode ReadOnly or CreateOnly. A work with the
-// mode Apply gets the mode ForceApply only after a successful apply.
-func TestFreezeKeepsWhatIsOthers(t *testing.T) {
+// TestFreezeKeepsForeignApplications: Freeze does not change a work with the mode ReadOnly or CreateOnly. A work with
+// the mode Apply gets the mode ForceApply only after a successful apply.
+func TestFreezeKeepsForeignApplications(t *testing.T) {
 	const spec = `{"destination":{},"syncPolicy":{"automated":{}}}`
 	for _, mode := range []work.UpdateMode{work.ReadOnly, work.CreateOnly} {
 		w := sentWith(t, spec)

@@ -53,9 +53,9 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedAnyMore: one change removes the mark and the feedback rule if the work stays in use or is
+// TestLeftEndsWithTheRemoval: one change removes the mark and the feedback rule if the work stays in use or is
 // released. If the workload is to go after all, the rule stays, with a new mark.
-func TestNothingIsAskedAnyMore(t *testing.T) {
+func TestLeftEndsWithTheRemoval(t *testing.T) {
 	b := fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
 	w := stripped(t, b, 7)
 	put, _ := work.Update(w, render(t, b))

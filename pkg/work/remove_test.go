@@ -78,9 +78,9 @@ func TestRemovable(t *testing.T) {
 	}
 }
 
-// TestReleaseOfARequestThatNobodySpeaksFor: without an Application on the hub, the cluster's Application loses only
+// TestReleaseOfARequestWithoutAnApplication: without an Application on the hub, the cluster's Application loses only
 // the mark of ownership.
-func TestReleaseOfARequestThatNobodySpeaksFor(t *testing.T) {
+func TestReleaseOfARequestWithoutAnApplication(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
 	w, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
 	if err == nil {

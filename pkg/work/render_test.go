@@ -104,7 +104,7 @@ func TestRenderLosesNothingOfTheSpecButTheDestination(t *testing.T) {
 	}
 }
 
-func TestRenderDropsWhatIsForTheHub(t *testing.T) {
+func TestRenderDropsFieldsForTheHub(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, apis.FinalizerResources).
 		Annotation(apis.AnnotationRefresh, "normal").Annotation("kubectl.kubernetes.io/last-applied-configuration", "{}")
 	got := payloadOf(t, render(t, app))

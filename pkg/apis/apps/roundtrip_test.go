@@ -12,9 +12,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// TestNothingIsLost decodes and encodes objects with every published field by
+// TestRoundTripKeepsEveryField decodes and encodes objects with every published field by
 // the Go types, and expects equal objects.
-func TestNothingIsLost(t *testing.T) {
+func TestRoundTripKeepsEveryField(t *testing.T) {
 	for file, into := range map[string]runtime.Object{
 		"gitopscluster":                    &v1beta1.GitOpsCluster{},
 		"multiclusterapplicationsetreport": &v1alpha1.MulticlusterApplicationSetReport{},

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-func TestApplicationKeepsWhatItDoesNotKnow(t *testing.T) {
+func TestApplicationKeepsUnknownFields(t *testing.T) {
 	const in = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a","namespace":"b"},` +
 		`"spec":{"newer":{"n":12345678901234567890,"f":1.50}},"operation":{"sync":{"newer":true}},"newTop":{"x":[1,2]}}`
 	app := &argocd.Application{}

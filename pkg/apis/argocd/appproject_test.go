@@ -9,8 +9,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestAppProjectKeepsWhatItDoesNotKnow checks that a project of a newer Argo CD stays unchanged.
-func TestAppProjectKeepsWhatItDoesNotKnow(t *testing.T) {
+// TestAppProjectKeepsUnknownFields checks that a project of a newer Argo CD stays unchanged.
+func TestAppProjectKeepsUnknownFields(t *testing.T) {
 	const spec = `{"sourceRepos":["*"],"destinations":[{"name":"a","newer":1}],"big":9007199254740993,"roles":[{"name":"x"}]}`
 	var p argocd.AppProject
 	if err := json.Unmarshal([]byte(`{"metadata":{"name":"p"},"spec":`+spec+`}`), &p); err != nil {
@@ -31,7 +31,7 @@ func TestAppProjectKeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestAppProjectMadeHere(t *testing.T) {
+func TestNewAppProject(t *testing.T) {
 	p := argocd.AppProject{Spec: argocd.AppProjectSpec{SourceNamespaces: []string{"team-*"}}}
 	got, err := json.Marshal(p.Spec)
 	if err != nil || string(got) != `{"sourceNamespaces":["team-*"]}` {

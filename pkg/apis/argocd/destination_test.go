@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-func TestDestinationThere(t *testing.T) {
+func TestDestinationOnTheCluster(t *testing.T) {
 	const name, server = apis.AnnotationDestinationName, apis.AnnotationDestinationServer
 	for title, tc := range map[string]struct {
 		annotations map[string]string
