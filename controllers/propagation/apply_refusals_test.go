@@ -64,7 +64,7 @@ func TestApplyEvents(t *testing.T) {
 		want    []string
 		asked   bool
 	}{
-		"all is well":             {want: []string{ofStep, ofPlan}, asked: true},
+		"every write succeeds":    {want: []string{ofStep, ofPlan}, asked: true},
 		"the work is gone":        {answers: map[string]error{"going": missing}, want: []string{ofPlan}},
 		"the Application is gone": {answers: map[string]error{"hub": missing}, want: []string{ofStep}, asked: true},
 	} {
@@ -93,12 +93,12 @@ func TestWriteRefusals(t *testing.T) {
 		answer         error
 		refused, fails bool
 	}{
-		"one that may be refused":         {rejects: true, answer: forbidden, refused: true},
-		"one that may not":                {answer: forbidden, fails: true},
-		"another failure":                 {rejects: true, answer: errors.New("no"), fails: true},
-		"a failure of one that may not":   {answer: errors.New("no"), fails: true},
-		"no failure of one that may be":   {rejects: true},
-		"no failure of one that must not": {},
+		"a step with Rejects is refused":    {rejects: true, answer: forbidden, refused: true},
+		"a step without Rejects is refused": {answer: forbidden, fails: true},
+		"another failure":                   {rejects: true, answer: errors.New("no"), fails: true},
+		"a step without Rejects fails":      {answer: errors.New("no"), fails: true},
+		"a step with Rejects succeeds":      {rejects: true},
+		"a step without Rejects succeeds":   {},
 	} {
 		r, _, seen := reconcilerOf(map[string]error{"new": tc.answer})
 		var out writeResult
@@ -116,12 +116,12 @@ func TestRejection(t *testing.T) {
 		err                 error
 		rejected, namespace bool
 	}{
-		"none":                    {},
-		"another failure":         {err: errors.New("no")},
-		"a refusal":               {err: forbidden, rejected: true},
-		"no namespace":            {err: apierrors.NewNotFound(aWork, "x"), rejected: true, namespace: true},
-		"a namespace that is not": {err: terminating, rejected: true, namespace: true},
-		"a conflict":              {err: apierrors.NewConflict(aWork, "x", nil)},
+		"none":                        {},
+		"another failure":             {err: errors.New("no")},
+		"a refusal":                   {err: forbidden, rejected: true},
+		"no namespace":                {err: apierrors.NewNotFound(aWork, "x"), rejected: true, namespace: true},
+		"a namespace that terminates": {err: terminating, rejected: true, namespace: true},
+		"a conflict":                  {err: apierrors.NewConflict(aWork, "x", nil)},
 	} {
 		got := rejection(tc.err, workOn("c1"))
 		if (got != nil) != tc.rejected || got != nil && (got.Namespace != tc.namespace || got.Message != tc.err.Error() || got.Key.Namespace != "c1") {
@@ -137,11 +137,11 @@ func TestRehearse(t *testing.T) {
 		spec           string
 		refused, fails bool
 	}{
-		"it would":        {},
-		"it has one":      {answer: apierrors.NewAlreadyExists(aWork, "x")},
-		"it would not":    {answer: forbidden, refused: true},
-		"it does not say": {answer: errors.New("no"), fails: true},
-		"no spec":         {spec: "[]", fails: true},
+		"accepted":                {},
+		"the work exists already": {answer: apierrors.NewAlreadyExists(aWork, "x")},
+		"refused":                 {answer: forbidden, refused: true},
+		"the dry run fails":       {answer: errors.New("no"), fails: true},
+		"no spec":                 {spec: "[]", fails: true},
 	} {
 		r, _, seen := reconcilerOf(map[string]error{"cluster1": tc.answer})
 		if tc.spec != "" {

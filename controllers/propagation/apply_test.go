@@ -47,19 +47,19 @@ func TestApply(t *testing.T) {
 		told    bool
 		first   bool
 	}{
-		"all is well":             {told: true},
-		"told first":              {first: true, told: true},
-		"told first, a failure":   {first: true, answers: map[string]error{"changed": errors.New("no")}, fails: true, told: true},
-		"told first, a conflict":  {first: true, answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
-		"told first, in vain":     {first: true, answers: map[string]error{"hub": errors.New("no")}, fails: true, told: true},
-		"a failure":               {answers: map[string]error{"changed": errors.New("no")}, fails: true},
-		"a conflict":              {answers: map[string]error{"going": conflict}, want: loop.Conflict},
-		"one that is gone":        {answers: map[string]error{"going": missing}, told: true},
-		"one to write is gone":    {answers: map[string]error{"changed": missing}, want: loop.Conflict},
-		"one is there already":    {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: loop.Learned, unmade: true},
-		"the hub refuses":         {answers: map[string]error{"new": forbidden}, want: loop.Learned, refused: true, unmade: true},
-		"the Application changed": {answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
-		"the Application is gone": {answers: map[string]error{"hub": missing}, told: true},
+		"every write succeeds":       {told: true},
+		"told first":                 {first: true, told: true},
+		"told first, a failure":      {first: true, answers: map[string]error{"changed": errors.New("no")}, fails: true, told: true},
+		"told first, a conflict":     {first: true, answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
+		"told first, in vain":        {first: true, answers: map[string]error{"hub": errors.New("no")}, fails: true, told: true},
+		"a failure":                  {answers: map[string]error{"changed": errors.New("no")}, fails: true},
+		"a conflict":                 {answers: map[string]error{"going": conflict}, want: loop.Conflict},
+		"the work to delete is gone": {answers: map[string]error{"going": missing}, told: true},
+		"the work to change is gone": {answers: map[string]error{"changed": missing}, want: loop.Conflict},
+		"the work to create exists":  {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: loop.Learned, unmade: true},
+		"the hub refuses":            {answers: map[string]error{"new": forbidden}, want: loop.Learned, refused: true, unmade: true},
+		"the Application changed":    {answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
+		"the Application is gone":    {answers: map[string]error{"hub": missing}, told: true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			hub := &fixture.Hub{Name: clusterOf, Answers: tc.answers}
@@ -103,18 +103,18 @@ func TestApplyShowsLastingFailures(t *testing.T) {
 		refused, fail bool
 	}
 	for title, passes := range map[string][]pass{
-		"it lasts": {
+		"the failure lasts": {
 			{answers: busy, fail: true}, {after: lasts - 1, answers: busy, fail: true}, {after: lasts, answers: busy, refused: true},
 			{after: lasts + 1, answers: busy, refused: true},
 		},
-		"it is over, and begins again": {
+		"the failure ends, and begins again": {
 			{answers: busy, fail: true}, {after: 1}, {after: lasts, answers: busy, fail: true}, {after: 2*lasts - 1, answers: busy, fail: true},
 			{after: 2 * lasts, answers: busy, refused: true},
 		},
-		"the refusal is still to be told": {
+		"the refusal is not shown yet": {
 			{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: lasts, answers: busy, refused: true},
 		},
-		"another write fails in the meantime": {
+		"a second write fails in the meantime": {
 			{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: lasts, answers: busy, refused: true},
 		},
 	} {

@@ -72,12 +72,12 @@ func TestOwnWorkIsReadPastTheCache(t *testing.T) {
 		owner        types.NamespacedName
 		unwatched    bool
 	}{
-		"its own":                             {cached: own, live: own},
-		"another's by now":                    {cached: own, live: theirs, owner: client.ObjectKeyFromObject(other)},
-		"its own by now":                      {cached: theirs, live: own},
-		"not in the cache":                    {live: own, unwatched: true},
-		"gone by now":                         {cached: own},
-		"another's, which the cache does not": {live: theirs, owner: client.ObjectKeyFromObject(other), unwatched: true},
+		"the Application owns the work":                                 {cached: own, live: own},
+		"a second Application owns the work by now":                     {cached: own, live: theirs, owner: client.ObjectKeyFromObject(other)},
+		"the Application owns the work by now":                          {cached: theirs, live: own},
+		"the work is not in the cache":                                  {live: own, unwatched: true},
+		"the work is gone by now":                                       {cached: own},
+		"a second Application owns the work, which is not in the cache": {live: theirs, owner: client.ObjectKeyFromObject(other), unwatched: true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			cache, live := objects{apps: []*argocd.Application{app, other}}, objects{apps: []*argocd.Application{app, other}}
@@ -126,13 +126,17 @@ func TestLatest(t *testing.T) {
 		version, refresh string
 		reported         bool
 	}{
-		"its status":  {live: reported(func(*argocd.Application) {}), version: "2", refresh: "hard", reported: true},
-		"the refresh": {live: reported(func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRefresh) }), reported: true},
-		"kubectl's own": {live: reported(func(a *argocd.Application) { a.Annotations[corev1.LastAppliedConfigAnnotation] = "{}" }), version: "2",
+		"the status changed": {live: reported(func(*argocd.Application) {}), version: "2", refresh: "hard", reported: true},
+		"the refresh was removed": {
+			live:     reported(func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRefresh) }),
+			reported: true},
+		"kubectl's annotation": {live: reported(func(a *argocd.Application) { a.Annotations[corev1.LastAppliedConfigAnnotation] = "{}" }), version: "2",
 			refresh: "hard", reported: true},
-		"its cluster":   {live: reported(func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "x" }), refresh: "hard", reported: true},
-		"another one":   {live: reported(func(a *argocd.Application) { a.UID = "other" }), refresh: "hard"},
-		"that it ended": {refresh: "hard"},
+		"the cluster changed": {
+			live:    reported(func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "x" }),
+			refresh: "hard", reported: true},
+		"a new Application of the same name": {live: reported(func(a *argocd.Application) { a.UID = "other" }), refresh: "hard"},
+		"the Application is gone":            {refresh: "hard"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			var live objects

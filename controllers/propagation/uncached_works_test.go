@@ -19,12 +19,12 @@ func TestWorkFromBeforeAMove(t *testing.T) {
 		waits    bool
 		want     bool
 	}{
-		"moved":                             {from: "cluster1", to: "cluster2", want: true},
-		"moved to none":                     {from: "cluster1", want: true},
-		"moved, where another leads":        {from: "cluster1", to: "cluster2", waits: true},
-		"changed otherwise":                 {from: "cluster1", to: "cluster1"},
-		"moved from what can be no cluster": {from: "cluster_1", to: "cluster2"},
-		"moved from none":                   {to: "cluster2"},
+		"moved":                              {from: "cluster1", to: "cluster2", want: true},
+		"moved to no cluster":                {from: "cluster1", want: true},
+		"moved, on a standby replica":        {from: "cluster1", to: "cluster2", waits: true},
+		"changed otherwise":                  {from: "cluster1", to: "cluster1"},
+		"moved from an invalid cluster name": {from: "cluster_1", to: "cluster2"},
+		"moved from no cluster":              {to: "cluster2"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			before, after := app.DeepCopy(), app.DeepCopy()

@@ -43,10 +43,10 @@ func TestFreedTarget(t *testing.T) {
 		change func(*change) // of the work of an Application in the namespace "old", as reported
 		want   []string
 	}{
-		"it is reported on again":                          {change: func(c *change) { c.after.Status = reportFrom("old").Healthy("b").Obj() }},
-		"it is deleted, and its agent has something to do": {change: func(c *change) { c.after.DeletionTimestamp = &metav1.Time{} }},
-		"it is gone": {change: func(c *change) { c.after = nil }, want: []string{"waits"}},
-		"it is gone, and its Application was released": {
+		"a new report on the work":                            {change: func(c *change) { c.after.Status = reportFrom("old").Healthy("b").Obj() }},
+		"the work is deleted, and the agent has not finished": {change: func(c *change) { c.after.DeletionTimestamp = &metav1.Time{} }},
+		"the work is gone":                                    {change: func(c *change) { c.after = nil }, want: []string{"waits"}},
+		"the work is gone, and the Application was released": {
 			change: func(c *change) {
 				released, err := work.Release(c.before, nil)
 				if err != nil {
@@ -55,16 +55,16 @@ func TestFreedTarget(t *testing.T) {
 				c.before, c.after = released, nil
 			},
 			want: []string{"waits"}},
-		"it is gone before its agent has seen it": {
+		"the work is gone before the agent has seen the work": {
 			change: func(c *change) { c.before.Status, c.after = workv1.ManifestWorkStatus{}, nil },
 			want:   []string{"waits"}},
-		"it is made": {change: func(c *change) { c.before = nil }},
-		"it says another namespace": {change: func(c *change) {
+		"the work is created": {change: func(c *change) { c.before = nil }},
+		"the namespace changes": {change: func(c *change) {
 			moved := c.before.Status
 			c.after = rendered(t, in("new").Obj())
 			c.after.Generation, c.after.Status = 2, moved
 		}},
-		"its agent has heard of the other namespace": {
+		"the agent has applied the new namespace": {
 			change: func(c *change) {
 				c.before = rendered(t, in("new").Obj())
 				c.before.Generation, c.before.Status = 2, reportFrom("old").Obj()
@@ -72,7 +72,7 @@ func TestFreedTarget(t *testing.T) {
 				c.after.Status = reportFrom("new").Obj()
 			},
 			want: []string{"waits", "waits-for-the-other"}},
-		"it says another namespace before its agent has seen it": {
+		"the namespace changes before the agent has seen the work": {
 			change: func(c *change) {
 				c.before.Status = workv1.ManifestWorkStatus{}
 				c.after = rendered(t, in("new").Obj())

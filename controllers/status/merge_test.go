@@ -38,18 +38,18 @@ func TestMergeOfComparisons(t *testing.T) {
 		ended       string // end of the shown operation
 		want        string
 	}{
-		"the first one":                  {"", end, false, "", "", end},
-		"one then or later":              {earlier, end, false, "", "", end},
-		"one of before":                  {later, end, false, "", "", later},
-		"the last one":                   {later, end, true, "", "", end},
-		"nothing said":                   {later, "", false, "", "", later},
-		"not compared, and shown before": {earlier, "", false, end, "", earlier},
-		"not compared, and shown as if":  {later, "", false, end, "", ""},
-		"… though the end is shown":      {later, "", false, end, end, ""},
-		"… in the same second":           {end, "", false, end, "", ""},
-		"… after an operation before":    {end, "", false, end, earlier, ""},
-		"… and another source knows":     {later, end, false, end, "", later},
-		"compared, and taken back":       {end, "", false, end, end, end},
+		"the first comparison":                               {"", end, false, "", "", end},
+		"a later comparison":                                 {earlier, end, false, "", "", end},
+		"an earlier comparison":                              {later, end, false, "", "", later},
+		"an earlier comparison that is known to be the last": {later, end, true, "", "", end},
+		"no time reported":                                   {later, "", false, "", "", later},
+		"not compared, and shown before":                     {earlier, "", false, end, "", earlier},
+		"not compared, and shown as if":                      {later, "", false, end, "", ""},
+		"… though the end is shown":                          {later, "", false, end, end, ""},
+		"… in the same second":                               {end, "", false, end, "", ""},
+		"… after an operation before":                        {end, "", false, end, earlier, ""},
+		"… and another source knows":                         {later, end, false, end, "", later},
+		"compared, and taken back":                           {end, "", false, end, end, end},
 	} {
 		t.Run(title, func(t *testing.T) {
 			current := &argocd.Status{ReconciledAt: tc.shown}
@@ -81,12 +81,12 @@ func TestMergeOfAPartialObservation(t *testing.T) {
 		facts *observed.Facts
 		want  argocd.Status
 	}{
-		"nothing":                         {nil, known()},
-		"the same state, in part":         {&observed.Facts{Status: same}, known()},
-		"the same state, all of it":       {&observed.Facts{Status: same, Complete: true}, same},
-		"another state, in part":          {&observed.Facts{Status: next}, next},
-		"another state, all of it":        {&observed.Facts{Status: next, Complete: true}, next},
-		"there is nothing on the cluster": {&observed.Facts{Complete: true}, argocd.Status{}},
+		"no observation":                {nil, known()},
+		"the same state, in part":       {&observed.Facts{Status: same}, known()},
+		"the same state, complete":      {&observed.Facts{Status: same, Complete: true}, same},
+		"a new state, in part":          {&observed.Facts{Status: next}, next},
+		"a new state, complete":         {&observed.Facts{Status: next, Complete: true}, next},
+		"no Application on the cluster": {&observed.Facts{Complete: true}, argocd.Status{}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			current := known()
@@ -118,17 +118,17 @@ func TestWhyDegraded(t *testing.T) {
 		facts *observed.Facts
 		want  string
 	}{
-		"nothing known":               {nil, "Deployment ui: no progress"},
-		"the same":                    {facts("Degraded", true, "no progress"), "Deployment ui: no progress"},
-		"another reason":              {facts("Degraded", true, "no such image"), "Deployment ui: no such image"},
-		"no reason any more":          {facts("Degraded", true), ""},
-		"no reason, as far as read":   {facts("Degraded", false), "Deployment ui: no progress"},
-		"healthy":                     {facts("Healthy", true), ""},
-		"healthy, as far as read":     {facts("Healthy", false), ""},
-		"healthy, and old resources":  {facts("Healthy", true, "no progress"), ""},
-		"nothing there":               {facts("", true), ""},
-		"nothing that could be read":  {facts("", false), "Deployment ui: no progress"},
-		"of an Argo CD that persists": {facts("Progressing", true, "no progress"), ""},
+		"no observation":                {nil, "Deployment ui: no progress"},
+		"the same reason":               {facts("Degraded", true, "no progress"), "Deployment ui: no progress"},
+		"a new reason":                  {facts("Degraded", true, "no such image"), "Deployment ui: no such image"},
+		"no reason any more":            {facts("Degraded", true), ""},
+		"no reason, as far as read":     {facts("Degraded", false), "Deployment ui: no progress"},
+		"healthy":                       {facts("Healthy", true), ""},
+		"healthy, as far as read":       {facts("Healthy", false), ""},
+		"healthy, and old resources":    {facts("Healthy", true, "no progress"), ""},
+		"no Application on the cluster": {facts("", true), ""},
+		"unread":                        {facts("", false), "Deployment ui: no progress"},
+		"of an Argo CD that persists":   {facts("Progressing", true, "no progress"), ""},
 	} {
 		t.Run(title, func(t *testing.T) {
 			got := merge(&before, tc.facts, nil, metav1.Now())

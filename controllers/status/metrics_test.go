@@ -24,18 +24,18 @@ func TestOperationEnd(t *testing.T) {
 		took          time.Duration
 		ended         bool
 	}{
-		"none":                       {},
-		"one that runs":              {nil, running, "", 0, false},
-		"one that has ended":         {running, done, "sync", 30 * time.Second, true},
-		"one that began meanwhile":   {state("Succeeded", "2026-01-02T03:00:00Z", ended), done, "sync", 30 * time.Second, true},
-		"one that is known":          {done, done, "", 0, false},
-		"one that is not there now":  {done, nil, "", 0, false},
-		"a dry run":                  {running, dry, "dry-run", 30 * time.Second, true},
-		"an automated one":           {nil, automated, "automated-sync", 30 * time.Second, true},
-		"without an end":             {running, state("Failed", began, ""), "sync", 0, true},
-		"with an odd beginning":      {nil, state("Failed", "?", ended), "sync", 0, true},
-		"that ended before it began": {nil, state("Failed", ended, began), "sync", 0, true},
-		"in a phase that is none":    {running, state("Finished", began, ended), "", 0, false},
+		"no operation":        {},
+		"a running operation": {nil, running, "", 0, false},
+		"an ended operation":  {running, done, "sync", 30 * time.Second, true},
+		"an operation that began and ended between two reports": {state("Succeeded", "2026-01-02T03:00:00Z", ended), done, "sync", 30 * time.Second, true},
+		"an operation that was counted before":                  {done, done, "", 0, false},
+		"an operation that was removed":                         {done, nil, "", 0, false},
+		"a dry run":                                             {running, dry, "dry-run", 30 * time.Second, true},
+		"an automated operation":                                {nil, automated, "automated-sync", 30 * time.Second, true},
+		"without an end":                                        {running, state("Failed", began, ""), "sync", 0, true},
+		"with an odd beginning":                                 {nil, state("Failed", "?", ended), "sync", 0, true},
+		"that ended before it began":                            {nil, state("Failed", ended, began), "sync", 0, true},
+		"in an unknown phase":                                   {running, state("Finished", began, ended), "", 0, false},
 	} {
 		t.Run(title, func(t *testing.T) {
 			kind, took, ended := operationEnd(tc.before, tc.after)
