@@ -108,7 +108,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 		r.homes[a.Namespace] = true
 	}
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
-	r.facts.NoTree = !t.runs(resourceTree)
+	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.runs(resourceTree), !t.runs(gitOpsCluster)
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
 		r.argoAddOn, r.unlabelled, r.acm, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }

@@ -74,8 +74,11 @@ func (t *towline) controllerFlags(fs *pflag.FlagSet, namespace string) {
 	fs.StringSliceVar(&t.controllers, "controllers", nil, "")
 }
 
-// resourceTree is the name of the controller for Argo CD's Redis in --controllers.
-const resourceTree = "resourcetree"
+// The names of controllers in --controllers: of Argo CD's Redis, and of GitOpsClusters.
+const (
+	resourceTree  = "resourcetree"
+	gitOpsCluster = "gitopscluster"
+)
 
 // runs reports whether a controller runs. Without a list of names, all controllers run.
 func (t *towline) runs(name string) bool {

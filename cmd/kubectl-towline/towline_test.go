@@ -11,8 +11,10 @@ import (
 
 // TestWhichControllersRun checks the running controllers from --controllers of Towline's Deployment.
 func TestWhichControllersRun(t *testing.T) {
-	if !slices.Contains(controllers.Names, resourceTree) {
-		t.Errorf("%v", controllers.Names)
+	for _, name := range []string{resourceTree, gitOpsCluster} {
+		if !slices.Contains(controllers.Names, name) {
+			t.Errorf("%s: %v", name, controllers.Names)
+		}
 	}
 	for arg, want := range map[string]bool{
 		"": true, "--controllers=*": true, "--controllers=status,resourcetree": true, "--controllers=status": false,

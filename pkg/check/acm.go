@@ -1,6 +1,9 @@
 package check
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ACMHub is the resource that identifies a hub of Advanced Cluster Management, in the format of Facts.Served.
 const ACMHub = "operator.open-cluster-management.io/v1/multiclusterhubs"
@@ -29,6 +32,15 @@ func (f *Facts) SetNamespaces() []string {
 	var out []string
 	for _, w := range f.byName(argoSetController) {
 		out = append(out, w.Namespace)
+	}
+	return out
+}
+
+// acmInstalled checks a hub of Advanced Cluster Management with Towline.
+func acmInstalled(f *Facts) []Line {
+	out := acm(f)
+	if f.IsACM() && f.NoGitOpsClusters {
+		out = append(out, secretless(f, "Towline runs without the controller gitopscluster, so nobody makes cluster Secrets")...)
 	}
 	return out
 }
@@ -63,14 +75,16 @@ func acmBefore(f *Facts) []Line {
 		out = append(out, lesser("CRD of reports", "install with Helm: the chart brings the CRD. See docs/install.md, CRDs", "the hub has no CRD %s",
 			ReportCRD))
 	}
-	for _, w := range f.Workloads {
-		if strings.HasPrefix(w.Name, "multicluster-integrations") && w.Wanted > 0 {
-			return out
-		}
+	return append(out, secretless(f, "with the profile acm, nobody makes cluster Secrets")...)
+}
+
+// secretless checks that the controller of Advanced Cluster Management for cluster Secrets runs, for a Towline without a
+// controller of GitOpsClusters. effect is the effect of a missing controller.
+func secretless(f *Facts, effect string) []Line {
+	runs := func(w Workload) bool { return strings.HasPrefix(w.Name, "multicluster-integrations") && w.Wanted > 0 }
+	if f.Unread[Deployments] || slices.ContainsFunc(f.Workloads, runs) {
+		return nil
 	}
-	if f.Unread[Deployments] {
-		return out
-	}
-	return append(out, lesser("cluster Secrets", "in place of profile=acm, set crds.enabled=own and gitOpsCluster.takeOver=true: see docs/takeover.md",
-		"no Deployment multicluster-integrations runs: with the profile acm, nobody makes cluster Secrets"))
+	return []Line{lesser("cluster Secrets", "in place of profile=acm, set crds.enabled=own and gitOpsCluster.takeOver=true: see docs/takeover.md",
+		"no Deployment multicluster-integrations runs: %s", effect)}
 }

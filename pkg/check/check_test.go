@@ -168,6 +168,9 @@ func TestChecks(t *testing.T) {
 		"ACM without the CRD": {check.Before, acm(func(f *check.Facts) { delete(f.Served, apis.Group+"/v1alpha1/multiclusterapplicationsetreports") }),
 			"CRD of reports", why.Waiting, "the hub has no CRD"},
 		"ACM without app-lifecycle": {check.Before, acm(func(*check.Facts) {}), "cluster Secrets", why.Waiting, "nobody makes cluster Secrets"},
+		"ACM without app-lifecycle, installed with the profile acm": {check.Installation,
+			acm(func(f *check.Facts) { f.NoGitOpsClusters = true }), "cluster Secrets", why.Waiting,
+			"without the controller gitopscluster, so nobody makes cluster Secrets"},
 		"ACM's pull controller": {check.Before, acm(other("multicluster-integrations", 1)), "other controllers", why.Blocked,
 			"two pull controllers"},
 		"works without executor": {check.Installation, func(f *check.Facts) { f.NilExecutor = check.NilExecutor{Enabled: true, Without: "argocd/towline"} },
@@ -263,6 +266,23 @@ func TestACM(t *testing.T) {
 	}))
 	if check.Verdict(lines) != why.OK {
 		t.Errorf("%+v", lines)
+	}
+}
+
+// TestSecretsMade checks that an installation has no line about cluster Secrets if a controller makes the Secrets.
+func TestSecretsMade(t *testing.T) {
+	for title, edit := range map[string]func(*check.Facts){
+		"Towline": func(*check.Facts) {},
+		"Advanced Cluster Management": func(f *check.Facts) {
+			f.NoGitOpsClusters, f.OlderDisabled = true, true
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: "ocm", Name: "multicluster-integrations", Wanted: 1, Ready: 1})
+		},
+		"no hub of Advanced Cluster Management": func(f *check.Facts) { f.NoGitOpsClusters = true; delete(f.Served, check.ACMHub) },
+	} {
+		lines := check.Installation(good(func(f *check.Facts) { f.Served[check.ACMHub] = true; edit(f) }))
+		if slices.ContainsFunc(lines, func(l check.Line) bool { return l.Name == "cluster Secrets" }) {
+			t.Errorf("%s: %+v", title, lines)
+		}
 	}
 }
 

@@ -52,6 +52,10 @@ type Facts struct {
 	// NoTree is true if Towline's flag --controllers excludes the controller that writes to Redis.
 	NoTree bool
 
+	// NoGitOpsClusters is true if Towline's flag --controllers excludes the controller of GitOpsClusters. The controller
+	// makes cluster Secrets.
+	NoGitOpsClusters bool
+
 	// Services are the names of the Services in Namespace, and ArgoCDParams is the data of its ConfigMap
 	// argocd-cmd-params-cm. Services is nil if one of the two is unreadable.
 	Services     map[string]bool
