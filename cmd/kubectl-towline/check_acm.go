@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,8 +57,8 @@ func (r *factReader) generators(ctx context.Context) error {
 					return err
 				}
 				if !there[name] {
-					set := fmt.Sprintf("%s/%s reads %s", page.Items[i].GetNamespace(), page.Items[i].GetName(), name)
-					r.facts.ACM.Generators = append(r.facts.ACM.Generators, set)
+					set := page.Items[i].GetNamespace() + "/" + page.Items[i].GetName()
+					r.facts.ACM.Generators = append(r.facts.ACM.Generators, check.Generator{Set: set, ConfigMap: name})
 				}
 			}
 		}

@@ -48,8 +48,8 @@ func TestCheckACM(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.facts.ACM
-	if !slices.Contains(got.Generators, "acm-gitops/wrong reads ocm-placement-generator") ||
-		slices.Contains(got.Generators, "acm-gitops/right reads acm-placement") {
+	if !slices.Contains(got.Generators, check.Generator{Set: "acm-gitops/wrong", ConfigMap: "ocm-placement-generator"}) ||
+		slices.Contains(got.Generators, check.Generator{Set: "acm-gitops/right", ConfigMap: "acm-placement"}) {
 		t.Errorf("generators: %v", got.Generators)
 	}
 	of := slices.DeleteFunc(got.WithCredentials, func(name string) bool { return !strings.HasPrefix(name, "acm-gitops/") })

@@ -3,6 +3,8 @@ package check
 import (
 	"slices"
 	"strings"
+
+	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // ACMHub is the resource that identifies a hub of Advanced Cluster Management, in the format of Facts.Served.
@@ -16,11 +18,17 @@ type ACM struct {
 	// WithCredentials are the GitOpsClusters without createBlankClusterSecrets.
 	WithCredentials []string
 
-	// Generators are the ApplicationSets whose generator reads a missing ConfigMap, with the name of the ConfigMap.
-	Generators []string
+	// Generators are the generators of ApplicationSets that read a missing ConfigMap.
+	Generators []Generator
 
 	// Deprecated is true if the CRD of reports announces its own removal.
 	Deprecated bool
+}
+
+// Generator is a generator of an ApplicationSet.
+type Generator struct {
+	// Set is the namespace and name of the ApplicationSet, and ConfigMap is the configMapRef.
+	Set, ConfigMap string
 }
 
 // IsACM returns whether the hub is a hub of Advanced Cluster Management.
@@ -50,10 +58,7 @@ func acm(f *Facts) (out []Line) {
 	if !f.IsACM() {
 		return nil
 	}
-	if len(f.ACM.Generators) > 0 {
-		out = append(out, wrong("generators", "set configMapRef to acm-placement",
-			"no ConfigMap of the generator in %s. Advanced Cluster Management makes acm-placement: %s", some(f.SetNamespaces()), some(f.ACM.Generators)))
-	}
+	out = generators(f)
 	if len(f.ACM.WithCredentials) > 0 {
 		out = append(out, lesser("cluster Secrets", "set spec.createBlankClusterSecrets to true, unless Argo CD also pushes to these clusters",
 			"Advanced Cluster Management makes Secrets with credentials, or none, for the GitOpsClusters %s", some(f.ACM.WithCredentials)))
@@ -61,6 +66,27 @@ func acm(f *Facts) (out []Line) {
 	if f.ACM.Deprecated {
 		out = append(out, lesser("CRD of reports", "nothing now: after the removal, Towline creates its own CRD. See docs/install.md, CRDs",
 			"Advanced Cluster Management calls the CRD %s deprecated and will remove it", ReportCRD))
+	}
+	return out
+}
+
+// generators checks the ConfigMaps of generators. A GitOpsCluster makes the ConfigMap acm-placement.
+func generators(f *Facts) (out []Line) {
+	var early, misnamed []string
+	for _, g := range f.ACM.Generators {
+		if g.ConfigMap == clusterimport.GeneratorConfigACM {
+			early = append(early, g.Set)
+		} else {
+			misnamed = append(misnamed, g.Set+" reads "+g.ConfigMap)
+		}
+	}
+	if len(misnamed) > 0 {
+		out = append(out, wrong("generators", "set configMapRef to acm-placement",
+			"no ConfigMap of the generator in %s. Advanced Cluster Management makes acm-placement: %s", some(f.SetNamespaces()), some(misnamed)))
+	}
+	if len(early) > 0 {
+		out = append(out, wrong("generators", "create a GitOpsCluster for the Argo CD: the controller of GitOpsClusters then makes the ConfigMap",
+			"no ConfigMap acm-placement in %s, for the generators of %s", some(f.SetNamespaces()), some(early)))
 	}
 	return out
 }

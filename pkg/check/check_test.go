@@ -159,8 +159,15 @@ func TestChecks(t *testing.T) {
 			})
 		}, "other controllers", why.Waiting, "argocd-agent runs beside"},
 		"ACM, another generator's ConfigMap": {check.Before,
-			acm(func(f *check.Facts) { f.ACM.Generators = []string{"gitops/a reads ocm-placement-generator"} }),
+			acm(func(f *check.Facts) {
+				f.ACM.Generators = []check.Generator{{Set: "gitops/a", ConfigMap: "ocm-placement-generator"}}
+			}),
 			"generators", why.Blocked, "no ConfigMap of the generator in argocd. Advanced Cluster Management makes acm-placement: gitops/a reads ocm-"},
+		"ACM without a GitOpsCluster": {check.Before,
+			acm(func(f *check.Facts) {
+				f.ACM.Generators = []check.Generator{{Set: "gitops/a", ConfigMap: "acm-placement"}}
+			}),
+			"generators", why.Blocked, "no ConfigMap acm-placement in argocd, for the generators of gitops/a"},
 		"ACM, Secrets with credentials": {check.Installation, acm(func(f *check.Facts) { f.ACM.WithCredentials = []string{"gitops/all"} }),
 			"cluster Secrets", why.Waiting, "with credentials, or none, for the GitOpsClusters gitops/all"},
 		"ACM, a deprecated CRD": {check.Installation, acm(func(f *check.Facts) { f.ACM.Deprecated = true }), "CRD of reports", why.Waiting,
@@ -266,6 +273,23 @@ func TestACM(t *testing.T) {
 	}))
 	if check.Verdict(lines) != why.OK {
 		t.Errorf("%+v", lines)
+	}
+}
+
+// TestGenerators checks the remedy for a missing ConfigMap, which depends on the name of the ConfigMap.
+func TestGenerators(t *testing.T) {
+	for name, do := range map[string]string{
+		"ocm-placement-generator": "set configMapRef to acm-placement",
+		"acm-placement":           "create a GitOpsCluster for the Argo CD: the controller of GitOpsClusters then makes the ConfigMap",
+	} {
+		lines := check.Before(good(func(f *check.Facts) {
+			f.Served[check.ACMHub] = true
+			f.ACM.Generators = []check.Generator{{Set: "gitops/a", ConfigMap: name}}
+		}))
+		lines = slices.DeleteFunc(lines, func(l check.Line) bool { return l.Name != "generators" })
+		if len(lines) != 1 || lines[0].Do != do {
+			t.Errorf("%s: %+v", name, lines)
+		}
 	}
 }
 
