@@ -161,6 +161,8 @@ func TestProjectRefusals(t *testing.T) {
 		"permitted":              {},
 		"of Argo CD's namespace": {namespace: "argocd"},
 		"of a foreign namespace": {namespace: "other", reason: apis.ReasonProjectForbidden, says: "spec.sourceNamespaces"},
+		"of another Argo CD": {namespace: "other", reason: apis.ReasonProjectForbidden,
+			says: "if namespace other belongs to another Argo CD, leave the AppProjects as they are"},
 		"a foreign namespace": {
 			edit:   func(r *authorization.Request) { r.Namespace = "b" },
 			reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},

@@ -79,7 +79,8 @@ func TestDeliver(t *testing.T) {
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
 		"the hub, by Argo CD's name for it": {
 			is: of(app().Cluster("in-cluster")).cluster("in-cluster", missingCluster), want: []string{anError + "ClusterNotFound"},
-			says: "leave the name out with the selector matchLabels {argocd.argoproj.io/secret-type: cluster}"},
+			says: "Argo CD's name for the hub itself, and not a ManagedCluster. A cluster generator with an empty selector adds this name: " +
+				"leave the name out with the selector matchLabels {argocd.argoproj.io/secret-type: cluster}"},
 		"no such cluster, and on another": {
 			is:   of(app()).cluster("cluster1", missingCluster).at(t, "cluster2", fixture.UID),
 			want: []string{anError + "ClusterNotFound"}, says: "until then, cluster cluster2 keeps the Application"},
