@@ -39,7 +39,7 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 		sink := listen()
 		DeferCleanup(sink.server.Close)
 		startNotifications(ctx, sink.server.URL)
-		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"unplaceable/deployment.yaml": unplaceable}, "Add what no node takes")
+		sha, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"unplaceable/deployment.yaml": unplaceable}, "Add what no node takes")
 		Expect(err).NotTo(HaveOccurred())
 		subscribed := func(trigger, name, path string) {
 			standalone(ctx, name, "cluster1", func(b *fixture.ApplicationBuilder) {
@@ -51,8 +51,8 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 		// ContainElements permits duplicates: the controller may send a message again after it has lost the race to
 		// record the first send.
 		Eventually(ctx, sink.heard).Should(ContainElements(
-			message{Of: "on-sync-succeeded", App: "notified-synced", Sync: "Synced", Revision: "main"},
-			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: "main"},
+			message{Of: "on-sync-succeeded", App: "notified-synced", Sync: "Synced", Revision: sha},
+			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: sha},
 		))
 		AddReportEntry("what the webhook got", fmt.Sprint(sink.heard()))
 	})
@@ -111,7 +111,7 @@ func startNotifications(ctx context.Context, sink string) {
 }
 
 // notifications are the objects that an administrator makes for the controller. The parameter is the address of the
-// webhook.
+// webhook. The templates read the revision as the commit status of Argo CD's documentation does.
 const notifications = `
 apiVersion: v1
 kind: ServiceAccount
@@ -154,12 +154,12 @@ data:
         method: POST
         body: |
           {"of": "on-sync-succeeded", "app": "{{.app.metadata.name}}", "sync": "{{.app.status.sync.status}}",
-           "revision": "{{.app.spec.source.targetRevision}}"}
+           "revision": "{{.app.status.operationState.operation.sync.revision}}"}
   template.app-health-degraded: |
     webhook:
       sink:
         method: POST
         body: |
           {"of": "on-health-degraded", "app": "{{.app.metadata.name}}", "health": "{{.app.status.health.status}}",
-           "revision": "{{.app.spec.source.targetRevision}}"}
+           "revision": "{{.app.status.operationState.operation.sync.revision}}"}
 `
