@@ -22,11 +22,11 @@ func TestDecideOwner(t *testing.T) {
 		work  *metav1.ObjectMeta
 		want  appreport.OwnerStep
 	}{
-		"it has its owner":                       {"new", time.Hour, there, appreport.OwnerKeep},
-		"it has none":                            {"", 0, there, appreport.OwnerSet},
-		"the work was made again":                {"old", time.Hour, there, appreport.OwnerSet},
+		"the owner is the work":                  {"new", time.Hour, there, appreport.OwnerKeep},
+		"no owner":                               {"", 0, there, appreport.OwnerSet},
+		"the work was recreated":                 {"old", time.Hour, there, appreport.OwnerSet},
 		"the work is being deleted":              {"", time.Hour, going, appreport.OwnerKeep},
-		"the work is gone, and was its owner":    {"old", time.Hour, nil, appreport.OwnerKeep},
+		"the work is gone, and was the owner":    {"old", time.Hour, nil, appreport.OwnerKeep},
 		"the work is not known yet":              {"", time.Second, nil, appreport.OwnerAwait},
 		"the work is gone, and was no owner yet": {"", appreport.OwnerGrace, nil, appreport.OwnerDelete},
 	} {

@@ -35,16 +35,16 @@ func TestSpeaker(t *testing.T) {
 		marked []argocd.Application
 		want   string
 	}{
-		"none":                           {nil, ""},
-		"one":                            {[]argocd.Application{app("a", 0)}, "a"},
-		"one of another name":            {[]argocd.Application{app("a", 0, named)}, ""},
-		"a copy of another name":         {[]argocd.Application{app("a", 0, named), app("b", 1)}, "b"},
-		"a copy that came later":         {[]argocd.Application{app("b", 1), app("a", 0)}, "a"},
-		"of one time":                    {[]argocd.Application{app("b", 0), app("a", 0)}, "a"},
-		"a copy that was there first":    {[]argocd.Application{app("a", 0), app("b", 1, appliedAs(hash+"-"+name))}, "b"},
-		"applied as another work":        {[]argocd.Application{app("a", 0), app("b", 1, appliedAs(hash+"-x-"+name))}, "a"},
-		"the old namespace is given up":  {[]argocd.Application{app("a", 0, going), app("b", 1)}, "b"},
-		"only one that is being deleted": {[]argocd.Application{app("a", 0, going)}, "a"},
+		"no Application":                       {nil, ""},
+		"an Application of the work":           {[]argocd.Application{app("a", 0)}, "a"},
+		"an Application with a different name": {[]argocd.Application{app("a", 0, named)}, ""},
+		"a copy with the right name":           {[]argocd.Application{app("a", 0, named), app("b", 1)}, "b"},
+		"a later copy":                         {[]argocd.Application{app("b", 1), app("a", 0)}, "a"},
+		"two Applications of the same time":    {[]argocd.Application{app("b", 0), app("a", 0)}, "a"},
+		"an earlier copy":                      {[]argocd.Application{app("a", 0), app("b", 1, appliedAs(hash+"-"+name))}, "b"},
+		"applied as another work":              {[]argocd.Application{app("a", 0), app("b", 1, appliedAs(hash+"-x-"+name))}, "a"},
+		"the old namespace is given up":        {[]argocd.Application{app("a", 0, going), app("b", 1)}, "b"},
+		"only an Application in deletion":      {[]argocd.Application{app("a", 0, going)}, "a"},
 	} {
 		got := ""
 		if speaker := appreport.Speaker(name, tc.marked); speaker != nil {

@@ -125,32 +125,32 @@ func TestImport(t *testing.T) {
 		"a label of the cluster": {is: imported().with(func(s *situation) {
 			s.Clusters["a"] = fixture.Cluster("a").URL("https://a.example.com").Label("env", "prod").Obj()
 		}), want: []string{"update a"}, writes: "env:prod"},
-		"no such cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
-		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)),
+		"a missing cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
+		"a foreign Secret": {is: fresh(claimed, prepared, secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
 			says: "2 clusters imported; of these, the Argo CD knows 1 cluster by Secrets that do not belong to Towline and stay unchanged: a by hand-made"},
-		"somebody else's, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
+		"a foreign Secret, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
 			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use " +
 				"tokens there, hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
 				"apps.open-cluster-management.io/cluster-name=a"},
-		"somebody else's, more than one": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
+		"two foreign Secrets": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
 			want: []string{"True: Resolved", "True: Imported", "True: Removed"},
 			says: "hand each over, the first of 2 by: kubectl -n argocd label secret hand-made "},
-		"somebody else's, and all lack tokens": {is: fresh(claimed, prepared, trusting(), secrets(hand)),
+		"a foreign Secret, and all clusters lack tokens": {is: fresh(claimed, prepared, trusting(), secrets(hand)),
 			want: []string{"True: Resolved", "False: CredentialsMissing", "True: Removed"}},
-		"somebody else's address": {is: fresh(claimed, prepared, secrets(secret("elsewhere", "x", "https://a.example.com", 0, false))),
+		"a foreign Secret with the cluster's address": {is: fresh(claimed, prepared, secrets(secret("elsewhere", "x", "https://a.example.com", 0, false))),
 			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
 			says: "argocd/elsewhere is for cluster a"},
-		"somebody else's as well": {is: imported().with(secrets(hand)), want: []string{"False: SecretConflict"}},
+		"a foreign Secret beside Towline's Secret": {is: imported().with(secrets(hand)), want: []string{"False: SecretConflict"}},
 		"two of ours": {is: imported().with(secrets(secret("new", "a", "https://a", -5, true))),
 			want: []string{"False: SecretConflict"}, says: "Secrets a-cluster-secret and new"},
-		"the name is somebody else's": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", &corev1.Secret{}) }),
+		"a foreign Secret with the name": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", &corev1.Secret{}) }),
 			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed", "backoff"}, says: "has the name that Towline needs"},
 		"the name is free again": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", nil) }),
 			want: []string{"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}},
 		"its labels are lost": {is: imported().with(lost(nil)), want: []string{"update a"}, writes: apis.LabelClusterName + ":a"},
-		"the name is another cluster's": {is: imported().with(lost(map[string]string{
+		"the name belongs to a second cluster": {is: imported().with(lost(map[string]string{
 			apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: "c",
 		})), want: []string{"False: SecretConflict", "backoff"}},
 		"not in the cache yet": {is: imported().with(func(s *situation) {
@@ -197,57 +197,59 @@ func TestTrust(t *testing.T) {
 	gone := func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }
 	decides(t, map[string]row{
 		"tokens": {is: imported().with(trusting("a", "b")), want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
-		"one is missing": {is: fresh(claimed, prepared, trusting("b")),
+		"a token is missing": {is: fresh(claimed, prepared, trusting("b")),
 			want: []string{"create b", "True: Resolved", "False: CredentialsMissing", "True: Removed"}},
-		"one has gone": {is: imported(trusting("a", "b")).with(trusting("b")), want: []string{"False: CredentialsMissing"}},
-		"none may be read": {is: imported(trusting("a", "b")).with(func(s *situation) { s.Tokens[account] = Tokens{Forbidden: true} }),
+		"a token was deleted": {is: imported(trusting("a", "b")).with(trusting("b")), want: []string{"False: CredentialsMissing"}},
+		"tokens may not be read": {is: imported(trusting("a", "b")).with(func(s *situation) { s.Tokens[account] = Tokens{Forbidden: true} }),
 			want: []string{"False: CredentialsForbidden", "backoff"}},
 		"no address": {is: fresh(claimed, prepared, trusting("a", "b"), noAddress),
 			want: []string{"create b", "True: Resolved", "False: ServerUnknown", "True: Removed"}},
 		"not wanted": {is: imported(trusting("a", "b")).with(spec(withAccount(""))),
 			want: []string{"update a", "update b"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
-		"blank":             {is: imported(trusting("a", "b")).with(spec(blank)), want: []string{"update a", "update b"}},
-		"another wants one": {is: imported(trusting("a", "b")).with(beside("z")), want: []string{}},
-		"of two the first decides": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs")), func(s *situation) {
+		"blank":                                {is: imported(trusting("a", "b")).with(spec(blank)), want: []string{"update a", "update b"}},
+		"a second GitOpsCluster wants a token": {is: imported(trusting("a", "b")).with(beside("z")), want: []string{}},
+		"the first of two GitOpsClusters decides": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs")), func(s *situation) {
 			s.Tokens["theirs"] = s.Tokens[account]
 			s.edit(func(secret *corev1.Secret) { secret.Annotations[apis.AnnotationServiceAccount] = account })
 		}), want: []string{"False: CredentialsConflict"}, says: "argocd/another imports a with ManagedServiceAccount theirs"},
-		"the first has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))),
+		"the first GitOpsCluster has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))),
 			want: []string{"False: CredentialsMissing"}},
-		"the first goes": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
+		"the first GitOpsCluster is being deleted": {
+			is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
 		"no authorities": {is: imported().with(trusting("a", "b"), func(s *situation) { delete(s.Tokens[account].Secrets["b"].Data, "ca.crt") }),
 			want: []string{"update a", "False: CredentialsMissing"}, says: "b/manager has no ca.crt"},
-		"a name that is none": {is: imported().with(trusting("a", "b"), spec(withAccount("*'; rm"))), want: []string{"False: CredentialsNotAllowed"},
+		"an invalid name": {is: imported().with(trusting("a", "b"), spec(withAccount("*'; rm"))), want: []string{"False: CredentialsNotAllowed"},
 			says: `spec.managedServiceAccountRef: "*'; rm" cannot be the name of a ManagedServiceAccount`},
 		"a list for the own namespace": {is: imported().with(trusting("a", "b"), permitting("argocd/manager")), want: []string{"update a", "update b"}},
 		"a list for the own namespace without the account": {is: imported().with(trusting("a", "b"), permitting("argocd/reader")),
 			want: []string{"False: CredentialsNotAllowed"}},
-		"in another namespace": {is: imported(into("other", true)).with(trusting("a", "b")), want: []string{"False: CredentialsNotAllowed"},
+		"in a second namespace": {is: imported(into("other", true)).with(trusting("a", "b")), want: []string{"False: CredentialsNotAllowed"},
 			says: "permit the account by an entry argocd/manager in the annotation " + apis.AnnotationGitOpsAccounts + " of Namespace other"},
-		"in another namespace, and it is new there": {is: fresh(into("other", true), claimed, trusting("a", "b"), func(s *situation) {
+		"in a second namespace, and new in that namespace": {is: fresh(into("other", true), claimed, trusting("a", "b"), func(s *situation) {
 			s.Argos["other"].Generator = GeneratorObjects("other")
 		}), want: []string{"create a", "create b", "True: Resolved", "False: CredentialsNotAllowed", "True: Removed"}},
-		"in another namespace, permitted": {is: imported(into("other", true)).with(trusting("a", "b"), permitting("team/manager, argocd/manager")),
+		"in a second namespace, permitted": {is: imported(into("other", true)).with(trusting("a", "b"), permitting("team/manager, argocd/manager")),
 			want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
-		"in another namespace, withdrawn": {
+		"in a second namespace, withdrawn": {
 			is:   imported(into("other", true), trusting("a", "b"), permitting("argocd/manager")).with(permitting("argocd/reader")),
 			want: []string{"update a", "update b", "False: CredentialsNotAllowed"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
-		"another namespace's comes first by name": {is: imported(trusting("a", "b")).with(
+		"a foreign GitOpsCluster, first by name": {is: imported(trusting("a", "b")).with(
 			permitting("a-team/theirs"), consented, beside("a", withAccount("theirs"), of("a-team"))), want: []string{}},
-		"another namespace's, not permitted": {is: imported().with(
+		"a foreign GitOpsCluster, not permitted": {is: imported().with(
 			consented, beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))), want: []string{}},
-		"another namespace's, permitted": {is: imported().with(
+		"a foreign GitOpsCluster, permitted": {is: imported().with(
 			consented, permitting("a-team/manager"), beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))),
 			want: []string{"update a", "update b"}},
-		"another namespace's, without consent": {is: imported().with(
+		"a foreign GitOpsCluster, without consent": {is: imported().with(
 			permitting("a-team/manager"), beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))), want: []string{}},
-		"blank, and another namespace wants a token": {is: imported(into("other", true), trusting("a", "b"), permitting("argocd/manager")).with(
+		"blank, and a foreign GitOpsCluster wants a token": {is: imported(into("other", true), trusting("a", "b"), permitting("argocd/manager")).with(
 			beside("z", blank, of("other"), func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = "other" })),
 			want: []string{"update a", "update b", "False: CredentialsConflict"}, says: "other/z imports a without credentials"},
-		"another namespace wants it blank": {is: imported().with(secretsTrusted, consented, beside("another", blank, of("a-team"))), want: []string{}},
-		"another namespace wants it blank, and may": {is: imported().with(
+		"a foreign GitOpsCluster wants no token": {
+			is: imported().with(secretsTrusted, consented, beside("another", blank, of("a-team"))), want: []string{}},
+		"a foreign GitOpsCluster wants no token, permitted": {is: imported().with(
 			secretsTrusted, consented, permitting("a-team/any"), beside("another", blank, of("a-team"))), want: []string{"update a", "update b"}},
-		"another wants it blank": {is: imported().with(secretsTrusted, beside("another", blank)), want: []string{"update a", "update b"}},
+		"a second GitOpsCluster wants no token": {is: imported().with(secretsTrusted, beside("another", blank)), want: []string{"update a", "update b"}},
 	})
 }
 
@@ -272,16 +274,16 @@ func TestDrop(t *testing.T) {
 		"as of now": {is: imported().with(choosing("a")), want: []string{"False: SelectionUnsettled", "after 1m0s"}},
 		"with other grace": {is: imported().with(passedOver(time.Second), func(s *situation) { s.Grace = time.Second }),
 			want: []string{"delete b"}},
-		"one for long, one as of now": {is: imported().with(passedOver(time.Hour), choosing()), want: []string{"delete b", "after 1m0s"}},
-		"decisions move":              {is: imported().with(passedOver(time.Hour), moving), want: []string{"False: SelectionUnsettled"}},
-		"an Application is there": {is: imported().with(passedOver(time.Hour), used(false)),
+		"a cluster for long, a cluster as of now": {is: imported().with(passedOver(time.Hour), choosing()), want: []string{"delete b", "after 1m0s"}},
+		"decisions move": {is: imported().with(passedOver(time.Hour), moving), want: []string{"False: SelectionUnsettled"}},
+		"an Application targets the cluster": {is: imported().with(passedOver(time.Hour), used(false)),
 			want: []string{"update b", "False: ApplicationsRemain"}, says: "for Application team/web"},
-		"an Application is there still": {is: imported().with(passedOver(time.Hour), used(false), settled), want: []string{}},
-		"one is pushed": {is: imported().with(passedOver(time.Hour), used(true)),
+		"an Application still targets the cluster": {is: imported().with(passedOver(time.Hour), used(false), settled), want: []string{}},
+		"a pushed Application": {is: imported().with(passedOver(time.Hour), used(true)),
 			want: []string{"update b", "False: ApplicationsRemain", "after 1m0s"}},
-		"another wants it": {is: imported().with(beside("z"), passedOver(time.Hour), used(false)),
+		"a second GitOpsCluster chooses the cluster": {is: imported().with(beside("z"), passedOver(time.Hour), used(false)),
 			want: []string{"update b"}, writes: apis.AnnotationGitOpsClusters + ":argocd/z "},
-		"another that is gone": {is: imported().with(beside("z"), passedOver(time.Hour), nobody), want: []string{"delete b"}},
+		"a second GitOpsCluster that is gone": {is: imported().with(beside("z"), passedOver(time.Hour), nobody), want: []string{"delete b"}},
 		"chosen again": {is: imported().with(passedOver(time.Hour), used(false), settled, choosing("a", "b")),
 			want: []string{"update b", "True: Removed"}, writes: "env:dev"},
 	})
@@ -322,22 +324,22 @@ func TestStandBack(t *testing.T) {
 	afresh := []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create *v1.ConfigMap", "create a", "create b",
 		"True: Resolved", "True: Imported", "True: Removed"}
 	decides(t, map[string]row{
-		"it runs": {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"},
+		"the older controller runs": {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"},
 			says: OlderLease.String()},
-		"it runs, and the CRD keeps no conditions": {is: fresh(runs, func(s *situation) { s.StoodBack = apis.ReasonOlderControllerRuns }),
+		"it runs, and the CRD has no conditions": {is: fresh(runs, func(s *situation) { s.StoodBack = apis.ReasonOlderControllerRuns }),
 			want: []string{"after 3m34s"}},
-		"it runs, and has the status":               {is: fresh(theirs, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
-		"it runs, whatever the flag":                {is: fresh(takenOver, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
-		"it came later":                             {is: imported().with(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
-		"it runs still":                             {is: fresh(runs, settled), want: []string{"after 3m34s"}},
-		"it runs, and this one goes":                {is: imported().with(runs, deleted), want: []string{"keep nothing", "after 3m34s"}},
-		"it runs, and one goes that is not claimed": {is: fresh(runs, deleted), want: []string{"after 3m34s"}},
-		"it has stopped":                            {is: fresh(theirs, stopped), want: wrote, says: "--take-over-gitopsclusters"},
-		"no Lease can be read":                      {is: fresh(theirs), want: wrote},
-		"before it had conditions":                  {is: fresh(writtenByOlder()), want: wrote},
-		"it has stopped, and the flag":              {is: fresh(takenOver, claimed, theirs, stopped), want: afresh},
-		"a Lease that nobody holds":                 {is: imported().with(lease("", 0)), want: []string{}},
-		"a Lease, and nothing else of it":           {is: fresh(claimed, stopped), want: afresh},
+		"it runs, and has the status":                        {is: fresh(theirs, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"it runs, despite the flag":                          {is: fresh(takenOver, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"the older controller came later":                    {is: imported().with(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"the older controller still runs":                    {is: fresh(runs, settled), want: []string{"after 3m34s"}},
+		"it runs, and the GitOpsCluster is deleted":          {is: imported().with(runs, deleted), want: []string{"keep nothing", "after 3m34s"}},
+		"it runs, and an unclaimed GitOpsCluster is deleted": {is: fresh(runs, deleted), want: []string{"after 3m34s"}},
+		"the older controller has stopped":                   {is: fresh(theirs, stopped), want: wrote, says: "--take-over-gitopsclusters"},
+		"no Lease can be read":                               {is: fresh(theirs), want: wrote},
+		"a status without conditions":                        {is: fresh(writtenByOlder()), want: wrote},
+		"it has stopped, with the flag":                      {is: fresh(takenOver, claimed, theirs, stopped), want: afresh},
+		"a Lease without a holder":                           {is: imported().with(lease("", 0)), want: []string{}},
+		"a Lease, and no status":                             {is: fresh(claimed, stopped), want: afresh},
 	})
 	s := fresh(takenOver, theirs, stopped, settled)
 	for _, c := range s.GitOpsCluster.Status.Conditions {
@@ -419,14 +421,15 @@ func lostMarks(namespace string) edit {
 func TestFinalize(t *testing.T) {
 	all := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "delete *v1.ConfigMap", "keep nothing"}
 	decides(t, map[string]row{
-		"deleted":                 {is: imported().with(deleted), want: all},
-		"deleted, status pruned":  {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Status.ArgoNamespaces = nil })), want: all},
-		"deleted, not noted":      {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Annotations = nil })), want: all},
-		"an Application is there": {is: imported().with(deleted, used(false)), want: []string{"delete a", "False: ApplicationsRemain"}},
-		"another has the same": {is: imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
+		"deleted": {is: imported().with(deleted), want: all},
+		"deleted, status pruned": {
+			is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Status.ArgoNamespaces = nil })), want: all},
+		"deleted, not noted":               {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Annotations = nil })), want: all},
+		"an Application targets a cluster": {is: imported().with(deleted, used(false)), want: []string{"delete a", "False: ApplicationsRemain"}},
+		"a second GitOpsCluster has the same clusters": {is: imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
 			want: []string{"update a", "update b", "keep nothing"}},
 		"no rights": {is: imported().with(deleted, forbidden(home)), want: []string{"False: ArgoNamespaceForbidden", "backoff"}},
-		"nothing was made": {is: fresh(spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = []string{apis.FinalizerClusterSecrets} }), deleted),
+		"no object was created": {is: fresh(spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = []string{apis.FinalizerClusterSecrets} }), deleted),
 			want: []string{"keep nothing"}},
 		"the finalizer was taken": {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil })), want: []string{}},
 	})
@@ -450,11 +453,11 @@ func TestDestroys(t *testing.T) {
 	}{
 		"an import": {fresh(claimed), nil},
 		"an update": {imported().with(trusting("a", "b")), nil},
-		"a deletion, and what another keeps": {imported().with(passedOver(time.Hour)),
+		"a deletion": {imported().with(passedOver(time.Hour)),
 			[]string{"delete *v1.Secret/argocd/b-cluster-secret"}},
-		"labels that go": {imported().with(passedOver(time.Hour), used(false)), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
-		"a name":         {imported().with(passedOver(time.Hour), beside("z")), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
-		"an end": {imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
+		"an update that removes labels":   {imported().with(passedOver(time.Hour), used(false)), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
+		"an update that removes an owner": {imported().with(passedOver(time.Hour), beside("z")), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
+		"the end of a GitOpsCluster": {imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
 			[]string{"finish", "keep ", "update *v1.Secret/argocd/a-cluster-secret", "update *v1.Secret/argocd/b-cluster-secret"}},
 		"a namespace": {imported(into("other", true)).with(into("other", false), func(s *situation) {
 			s.Argos["other"] = NewArgo(nil)
@@ -495,23 +498,23 @@ func TestSelection(t *testing.T) {
 		want      []string
 		settled   bool
 	}{
-		"as the status says":                 {decisions{decision1("b", "a"), decision1("c")}, 3, nil, []string{"a", "b", "c"}, true},
-		"one is on its way between two":      {decisions{decision1("a"), decision1("c")}, 3, nil, []string{"a", "c"}, false},
-		"one is in two":                      {decisions{decision1("a", "b"), decision1("b")}, 3, nil, []string{"a", "b"}, false},
-		"the status is behind":               {decisions{decision1("a")}, 0, nil, []string{"a"}, false},
-		"a decision that has no cluster yet": {decisions{decision1("", "a")}, 1, nil, []string{"a"}, true},
-		"nothing":                            {decisions{decision1()}, 0, nil, nil, true},
-		"nothing to choose from": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
+		"as the status says":                    {decisions{decision1("b", "a"), decision1("c")}, 3, nil, []string{"a", "b", "c"}, true},
+		"a cluster moves between two decisions": {decisions{decision1("a"), decision1("c")}, 3, nil, []string{"a", "c"}, false},
+		"a cluster is in two decisions":         {decisions{decision1("a", "b"), decision1("b")}, 3, nil, []string{"a", "b"}, false},
+		"the status is behind":                  {decisions{decision1("a")}, 0, nil, []string{"a"}, false},
+		"a decision that has no cluster yet":    {decisions{decision1("", "a")}, 1, nil, []string{"a"}, true},
+		"an empty decision":                     {decisions{decision1()}, 0, nil, nil, true},
+		"no ManagedClusterSetBinding": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
 			p.Status.Conditions[0].Reason = "NoManagedClusterSetBindings"
 		}, nil, false},
-		"none of its sets is bound": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
+		"no binding for the Placement's sets": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
 			p.Status.Conditions[0].Reason = "NoIntersection"
 		}, nil, false},
 		"no cluster matches": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
 			p.Status.Conditions[0].Reason = "NoManagedClusterMatched"
 		}, nil, true},
-		"nobody has looked": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) { p.Status.Conditions = nil }, nil, false},
-		"somebody else decides": {decisions{decision1("a")}, 0, func(p *clusterv1beta1.Placement) {
+		"no condition yet": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) { p.Status.Conditions = nil }, nil, false},
+		"a foreign scheduler decides": {decisions{decision1("a")}, 0, func(p *clusterv1beta1.Placement) {
 			p.Status.Conditions = nil
 			p.Annotations = map[string]string{clusterv1beta1.PlacementDisableAnnotation: "true"}
 		}, []string{"a"}, true},
@@ -539,10 +542,12 @@ func TestAddressesAreUnique(t *testing.T) {
 		there []*corev1.Secret
 		a, b  string
 	}{
-		"the first gets it":            {nil, url, "https://second.example.com"},
-		"who has it keeps it":          {[]*corev1.Secret{secret("b", "b", url, 0, true)}, "https://a-control-plane", url},
-		"of two the older one":         {[]*corev1.Secret{secret("a", "a", url, 1, true), secret("b", "b", url, 2, true)}, "https://a-control-plane", url},
-		"somebody else's is not taken": {[]*corev1.Secret{secret("x", "x", url+"/", 0, false)}, "https://a-control-plane", "https://second.example.com"},
+		"the first cluster gets the address": {nil, url, "https://second.example.com"},
+		"the owner keeps the address":        {[]*corev1.Secret{secret("b", "b", url, 0, true)}, "https://a-control-plane", url},
+		"the older of two Secrets keeps the address": {
+			[]*corev1.Secret{secret("a", "a", url, 1, true), secret("b", "b", url, 2, true)}, "https://a-control-plane", url},
+		"a foreign Secret keeps the address": {
+			[]*corev1.Secret{secret("x", "x", url+"/", 0, false)}, "https://a-control-plane", "https://second.example.com"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			free := NewArgo(tc.there).addresses()

@@ -242,21 +242,21 @@ func TestDiffers(t *testing.T) {
 		poor []func(*Facts)
 		want bool
 	}{
-		"nothing": {},
-		"the same": {
+		"no facts": {},
+		"equal facts": {
 			[]func(*Facts){complete, state("Healthy", ""), sync("Synced", "a"), operation("Succeeded", ""), condition("SyncError", "no")}, false},
-		"the same of fewer sources":   {[]func(*Facts){sync("Synced", "", "x")}, false},
-		"less, without knowing all":   {[]func(*Facts){state("Healthy", "")}, false},
-		"another health":              {[]func(*Facts){state("Degraded", "")}, true},
-		"another comparison":          {[]func(*Facts){sync("OutOfSync", "a")}, true},
-		"another revision":            {[]func(*Facts){sync("Synced", "b")}, true},
-		"another revision of several": {[]func(*Facts){sync("Synced", "", "x", "z")}, true},
-		"revisions of more sources":   {[]func(*Facts){sync("Synced", "", "x", "y", "z")}, true},
-		"another phase":               {[]func(*Facts){operation("Running", "")}, true},
-		"no operation any more":       {[]func(*Facts){complete, condition("SyncError", "no")}, true},
-		"another message":             {[]func(*Facts){condition("SyncError", "yes")}, true},
-		"another condition":           {[]func(*Facts){condition("ComparisonError", "x")}, true},
-		"a condition that is over":    {[]func(*Facts){complete, operation("Succeeded", "")}, true},
+		"equal, of fewer sources":   {[]func(*Facts){sync("Synced", "", "x")}, false},
+		"less, without knowing all": {[]func(*Facts){state("Healthy", "")}, false},
+		"a new health":              {[]func(*Facts){state("Degraded", "")}, true},
+		"a new comparison":          {[]func(*Facts){sync("OutOfSync", "a")}, true},
+		"a new revision":            {[]func(*Facts){sync("Synced", "b")}, true},
+		"a new revision of several": {[]func(*Facts){sync("Synced", "", "x", "z")}, true},
+		"revisions of more sources": {[]func(*Facts){sync("Synced", "", "x", "y", "z")}, true},
+		"a new phase":               {[]func(*Facts){operation("Running", "")}, true},
+		"no operation any more":     {[]func(*Facts){complete, condition("SyncError", "no")}, true},
+		"a new message":             {[]func(*Facts){condition("SyncError", "yes")}, true},
+		"a new condition":           {[]func(*Facts){condition("ComparisonError", "x")}, true},
+		"a condition that is over":  {[]func(*Facts){complete, operation("Succeeded", "")}, true},
 	} {
 		if got := facts("feedback", "", tc.poor...).differs(facts("agent", "", known...)); got != tc.want {
 			t.Errorf("%s: %t", title, got)
@@ -314,16 +314,17 @@ func TestHealthOfSomeResources(t *testing.T) {
 		want       string
 	}{
 		"feedback alone": {poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
-		"search lists all": {
+		"search lists all resources": {
 			rich: facts("feedback", "5", degraded("a")), poor: facts("search", "", resources("a", "b")), want: "a by feedback, b"},
-		"search does not list it":           {rich: facts("feedback", "5", degraded("c")), poor: facts("search", "", resources("a")), want: "a"},
-		"an agent that could not read them": {rich: facts("agent", "5"), poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
-		"an agent that knows better":        {rich: facts("agent", "5", resources("a")), poor: facts("feedback", "5", degraded("a")), want: "a"},
+		"search lacks the resource":                  {rich: facts("feedback", "5", degraded("c")), poor: facts("search", "", resources("a")), want: "a"},
+		"an agent that could not read the resources": {rich: facts("agent", "5"), poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
+		"an agent that knows better":                 {rich: facts("agent", "5", resources("a")), poor: facts("feedback", "5", degraded("a")), want: "a"},
 		"an agent that has not looked since": {
 			rich: facts("agent", "5", resources("a", "b")), poor: facts("feedback", "6", state("Degraded", ""), degraded("a")), want: "a by feedback, b"},
-		"an agent that looked when it was so": {
+		"an agent that read the Degraded health": {
 			rich: facts("agent", "6", resources("b"), degraded("a")), poor: facts("feedback", "5", degraded("b")), want: "b, a by agent"},
-		"feedback that has seen the end of it": {rich: facts("agent", "5", resources("b")), poor: facts("feedback", "6", state("Healthy", "")), want: "b"},
+		"feedback that has seen the end of Degraded": {
+			rich: facts("agent", "5", resources("b")), poor: facts("feedback", "6", state("Healthy", "")), want: "b"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			var got []string
@@ -354,13 +355,13 @@ func TestNotCompared(t *testing.T) {
 		poor *Facts
 		want bool
 	}{
-		"nobody else":                     {nil, true},
-		"feedback of the same":            {facts("feedback", "5", complete, state("Healthy", "Synced"), reconciled(since)), true},
-		"feedback of before":              {facts("feedback", "4", complete, state("Degraded", "Synced"), reconciled(before)), true},
-		"feedback that looked again only": {facts("feedback", "6", complete, state("Healthy", "Synced")), true},
-		"a comparison since":              {facts("feedback", "6", complete, state("Healthy", "Synced"), reconciled(later)), false},
-		"a change since":                  {facts("feedback", "6", complete, state("Degraded", "Synced")), false},
-		"another Application of the name": {facts("feedback", "1", complete, uid("new"), state("Healthy", "Synced")), false},
+		"the agent alone":                                  {nil, true},
+		"feedback of the same version":                     {facts("feedback", "5", complete, state("Healthy", "Synced"), reconciled(since)), true},
+		"feedback of an earlier version":                   {facts("feedback", "4", complete, state("Degraded", "Synced"), reconciled(before)), true},
+		"feedback of a later version without a comparison": {facts("feedback", "6", complete, state("Healthy", "Synced")), true},
+		"a comparison since":                               {facts("feedback", "6", complete, state("Healthy", "Synced"), reconciled(later)), false},
+		"a change since":                                   {facts("feedback", "6", complete, state("Degraded", "Synced")), false},
+		"a new Application of the same name":               {facts("feedback", "1", complete, uid("new"), state("Healthy", "Synced")), false},
 	} {
 		rich := *agent
 		rich.UID = "old"

@@ -30,20 +30,20 @@ func TestStillBrings(t *testing.T) {
 		app  *fixture.ApplicationBuilder
 		want bool
 	}{
-		"as it was":                   {carrying, app(), true},
-		"another namespace there":     {carrying, app().Annotation(apis.AnnotationAppNamespace, "new"), true},
-		"another spec":                {carrying, app().Spec(`{"project":"other"}`), false},
-		"another label":               {carrying, app().Label("x", "y"), false},
-		"no finalizers":               {carrying, fixture.Application("guestbook"), false},
-		"nothing that can be sent":    {carrying, app().Spec(`[]`), false},
-		"no request":                  {func(*workv1.ManifestWork) {}, app(), true},
-		"as an API server returns it": {indented, app(), true},
-		"a request that does not say": {func(w *workv1.ManifestWork) {
+		"an unchanged Application":       {carrying, app(), true},
+		"a new namespace on the cluster": {carrying, app().Annotation(apis.AnnotationAppNamespace, "new"), true},
+		"a new spec":                     {carrying, app().Spec(`{"project":"other"}`), false},
+		"a new label":                    {carrying, app().Label("x", "y"), false},
+		"no finalizers":                  {carrying, fixture.Application("guestbook"), false},
+		"an invalid spec":                {carrying, app().Spec(`[]`), false},
+		"no request":                     {func(*workv1.ManifestWork) {}, app(), true},
+		"as an API server returns it":    {indented, app(), true},
+		"a request without a digest of the Application": {func(w *workv1.ManifestWork) {
 			carrying(w)
 			w.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 d"
 		}, app(), false},
-		"nothing that can be read": {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{`) }, app(), false},
-		"nothing":                  {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests = nil }, app(), false},
+		"an unreadable manifest": {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{`) }, app(), false},
+		"no manifest":            {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests = nil }, app(), false},
 	} {
 		w := render(t, app())
 		tc.work(w)

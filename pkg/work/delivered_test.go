@@ -25,19 +25,19 @@ func TestDelivered(t *testing.T) {
 		change func(*workv1.ManifestWork)
 		want   bool
 	}{
-		"applied":                        {func(*workv1.ManifestWork) {}, true},
-		"with a change on its way":       {func(w *workv1.ManifestWork) { w.Generation++ }, true},
-		"not applied yet":                {func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }, false},
-		"refused by the cluster":         {func(w *workv1.ManifestWork) { applied(w, 2, metav1.ConditionFalse) }, false},
-		"of another Application":         {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationHubNamespace] = "other" }, false},
-		"without a mark":                 {func(w *workv1.ManifestWork) { w.Annotations = nil }, false},
-		"being deleted":                  {func(w *workv1.ManifestWork) { now := metav1.Now(); w.DeletionTimestamp = &now }, false},
-		"to another namespace":           {func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace = "other" }, false},
-		"without a configuration":        {func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs = nil }, false},
-		"that only looks":                {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.ReadOnly) }, false},
-		"that asks, and is applied":      {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) }, true},
-		"that asks, and is not answered": {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply); w.Generation++ }, false},
-		"that lets go": {func(w *workv1.ManifestWork) {
+		"applied":                    {func(*workv1.ManifestWork) {}, true},
+		"with a pending change":      {func(w *workv1.ManifestWork) { w.Generation++ }, true},
+		"not applied yet":            {func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }, false},
+		"refused by the cluster":     {func(w *workv1.ManifestWork) { applied(w, 2, metav1.ConditionFalse) }, false},
+		"of another Application":     {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationHubNamespace] = "other" }, false},
+		"without a mark":             {func(w *workv1.ManifestWork) { w.Annotations = nil }, false},
+		"being deleted":              {func(w *workv1.ManifestWork) { now := metav1.Now(); w.DeletionTimestamp = &now }, false},
+		"to a second namespace":      {func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace = "other" }, false},
+		"without a configuration":    {func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs = nil }, false},
+		"read-only":                  {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.ReadOnly) }, false},
+		"adopting, and applied":      {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) }, true},
+		"adopting, and not answered": {func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply); w.Generation++ }, false},
+		"released": {func(w *workv1.ManifestWork) {
 			released, err := work.Release(w, app)
 			if err != nil {
 				t.Fatal(err)

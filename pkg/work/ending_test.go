@@ -61,28 +61,30 @@ func TestHeeded(t *testing.T) {
 		"applied, and held by others": {work.ForceApply, func(b builder) builder {
 			return b.String("finalizersDropped", "7").String("finalizerLeft", "x")
 		}, false, true},
-		"not there":            {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
-		"not to be read":       {work.ForceApply, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
-		"of no known kind":     {work.ForceApply, builder.Unmapped, false, false},
-		"refused, it is there": {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
-		"refused, it cascades": {
+		"no Application":                      {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
+		"not to be read":                      {work.ForceApply, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
+		"of no known kind":                    {work.ForceApply, builder.Unmapped, false, false},
+		"refused, and the Application exists": {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
+		"refused, and the Application cascades": {
 			work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true,
 		},
-		"in conflict, nobody's":  {work.Apply, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
-		"in conflict, its own":   {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
-		"in conflict, another's": {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
-		"in conflict, not read":  {work.Apply, func(b builder) builder { return b.Refused(conflict, unknown) }, false, false},
+		"in conflict, without an owner": {work.Apply, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
+		"in conflict, owned by the work": {
+			work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
+		"in conflict, owned by a second work": {
+			work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
+		"in conflict, not read": {work.Apply, func(b builder) builder { return b.Refused(conflict, unknown) }, false, false},
 		"in conflict, unread": {work.Apply, func(b builder) builder {
 			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for workOwner")
 		}, false, false},
-		"in conflict, something else unread": {work.Apply, func(b builder) builder {
+		"in conflict, a different value unread": {work.Apply, func(b builder) builder {
 			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for healthStatus")
 		}, true, true},
-		"a failure, nobody's":     {work.Apply, func(b builder) builder { return b.Refused("timeout", yes) }, false, false},
-		"looked for, nobody's":    {work.ReadOnly, func(b builder) builder { return b }, true, true},
-		"looked for, its own":     {work.ReadOnly, func(b builder) builder { return b.String("workOwner", self) }, false, false},
-		"looked for, not there":   {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, no, "") }, true, true},
-		"looked for, not to read": {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, unknown, "") }, false, false},
+		"a failure, without an owner":   {work.Apply, func(b builder) builder { return b.Refused("timeout", yes) }, false, false},
+		"looked for, without an owner":  {work.ReadOnly, func(b builder) builder { return b }, true, true},
+		"looked for, owned by the work": {work.ReadOnly, func(b builder) builder { return b.String("workOwner", self) }, false, false},
+		"looked for, no Application":    {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, no, "") }, true, true},
+		"looked for, not to read":       {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, unknown, "") }, false, false},
 	} {
 		t.Run(title, func(t *testing.T) {
 			stays, goes := ending(t, tc.claim), ending(t, tc.claim, apis.FinalizerResources)
@@ -115,11 +117,11 @@ func TestOwnedBy(t *testing.T) {
 		w, by *workv1.ManifestWork
 		want  bool
 	}{
-		"another":                     {owned, other, true},
-		"itself":                      {owned, w, false},
-		"another on another cluster":  {owned, elsewhere, false},
-		"as read for an earlier form": {earlier, other, false},
-		"nobody":                      {told(w, report(w)), other, false},
+		"a second work":                     {owned, other, true},
+		"the work itself":                   {owned, w, false},
+		"a second work on a second cluster": {owned, elsewhere, false},
+		"as read for an earlier form":       {earlier, other, false},
+		"no owner":                          {told(w, report(w)), other, false},
 	} {
 		if got := work.OwnedBy(tc.w, tc.by); got != tc.want {
 			t.Errorf("%s: got %t", title, got)
@@ -134,10 +136,10 @@ func TestHeededByAFirstWork(t *testing.T) {
 		edit        func(*workv1.ManifestWork)
 		stays, goes bool
 	}{
-		"the first version":   {func(*workv1.ManifestWork) {}, false, true},
-		"a later one":         {func(w *workv1.ManifestWork) { w.Generation = 2 }, false, false},
-		"of a work made anew": {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationMadeAnew] = "x" }, false, false},
-		"that carries a request": {func(w *workv1.ManifestWork) {
+		"the first version": {func(*workv1.ManifestWork) {}, false, true},
+		"a later version":   {func(w *workv1.ManifestWork) { w.Generation = 2 }, false, false},
+		"a recreated work":  {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationMadeAnew] = "x" }, false, false},
+		"a work with a request": {func(w *workv1.ManifestWork) {
 			w.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 -"
 		}, false, false},
 	} {
@@ -179,9 +181,9 @@ func TestRemovableForcesOwnedApplications(t *testing.T) {
 		owner string
 		want  work.UpdateMode
 	}{
-		"its own":   {strings.Repeat("a", 64) + "-guestbook-4a491", work.ForceApply},
-		"nobody's":  {"", work.Apply},
-		"another's": {strings.Repeat("a", 64) + "-another-4a491", work.Apply},
+		"owned by the work":      {strings.Repeat("a", 64) + "-guestbook-4a491", work.ForceApply},
+		"without an owner":       {"", work.Apply},
+		"owned by a second work": {strings.Repeat("a", 64) + "-another-4a491", work.Apply},
 	} {
 		w := ending(t, work.Apply)
 		b := report(w).Refused(conflict, metav1.ConditionTrue)
@@ -293,14 +295,14 @@ func TestCascadeNeedsItsFinalizer(t *testing.T) {
 		says       func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder
 		goes       bool
 	}{
-		"it is there":               {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
-		"it is there, a first work": {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
-		"removed":                   {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
-		"removed, a first work":     {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
-		"another one comes first": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+		"the finalizer exists":               {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
+		"the finalizer exists, a first work": {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
+		"removed":                            {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
+		"removed, a first work":              {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
+		"a foreign finalizer alone": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
 			return b.String("finalizer", "example.com/mine")
 		}, false},
-		"another form of it, behind others": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+		"a finalizer in a different form, in a list": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
 			return b.Raw("finalizer", `["`+apis.FinalizerResources+`/background","x"]`)
 		}, true},
 		"a first work that is not applied": {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {

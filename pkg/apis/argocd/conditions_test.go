@@ -19,20 +19,23 @@ func TestSetConditions(t *testing.T) {
 	const lasting, plain, own = apis.ConditionMoveWarning, apis.ConditionPropagationError, apis.ConditionWorkApplyError
 	type list = []argocd.Condition
 	for name, tc := range map[string]struct{ before, wanted, want list }{
-		"a new one has the time now":                     {nil, list{c(plain, "a", nil)}, list{c(plain, "a", &now)}},
-		"one that says the same keeps its time":          {list{c(plain, "a", &earlier)}, list{c(plain, "a", nil)}, list{c(plain, "a", &earlier)}},
-		"one that says the same gets no time":            {list{c(plain, "a", nil)}, list{c(plain, "a", nil)}, list{c(plain, "a", nil)}},
-		"other words have the time now":                  {list{c(plain, "a", &earlier)}, list{c(plain, "b", nil)}, list{c(plain, "b", &now)}},
-		"other words of one that lasts keep its time":    {list{c(lasting, "a", &earlier)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &earlier)}},
-		"one that lasts has the time now where it lacks": {list{c(lasting, "a", nil)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &now)}},
-		"a time of its own counts":                       {list{c(plain, "a", &now)}, list{c(plain, "a", &earlier)}, list{c(plain, "a", &earlier)}},
-		"the caller's goes, others' stay, in their order": {
+		"a new condition has the present time": {nil, list{c(plain, "a", nil)}, list{c(plain, "a", &now)}},
+		"an unchanged condition keeps its time": {
+			list{c(plain, "a", &earlier)}, list{c(plain, "a", nil)}, list{c(plain, "a", &earlier)}},
+		"an unchanged condition gets no time": {list{c(plain, "a", nil)}, list{c(plain, "a", nil)}, list{c(plain, "a", nil)}},
+		"a new message has the present time":  {list{c(plain, "a", &earlier)}, list{c(plain, "b", nil)}, list{c(plain, "b", &now)}},
+		"a new message of a lasting condition keeps the time": {
+			list{c(lasting, "a", &earlier)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &earlier)}},
+		"a lasting condition without a time gets the present time": {list{c(lasting, "a", nil)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &now)}},
+		"a given time counts": {
+			list{c(plain, "a", &now)}, list{c(plain, "a", &earlier)}, list{c(plain, "a", &earlier)}},
+		"the caller's condition goes, foreign conditions stay in order": {
 			list{c("x", "", nil), c(own, "a", &earlier), c("y", "", nil)}, nil, list{c("x", "", nil), c("y", "", nil)}},
-		"a type changes where it stands": {
+		"a type changes in place": {
 			list{c(own, "a", &earlier), c("y", "", nil)}, list{c(own, "b", nil)}, list{c(own, "b", &now), c("y", "", nil)}},
-		"at most one of a type": {
+		"at most one condition of a type": {
 			list{c(own, "a", &earlier), c(own, "b", &earlier)}, list{c(own, "b", nil), c(own, "c", nil)}, list{c(own, "b", &now)}},
-		"others' doubles stay": {list{c("x", "1", nil), c("x", "2", nil)}, nil, list{c("x", "1", nil), c("x", "2", nil)}},
+		"foreign duplicates stay": {list{c("x", "1", nil), c("x", "2", nil)}, nil, list{c("x", "1", nil), c("x", "2", nil)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			owned := func(conditionType string) bool { return conditionType == own }
