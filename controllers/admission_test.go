@@ -243,6 +243,7 @@ func TestRightsOfAnAgentOnItsManagedCluster(t *testing.T) {
 	applyPolicy(t, "clusters.yaml")
 	c := cluster(t, withURL("https://mine.example.com"), withLabel("env", "dev"), func(c *clusterv1.ManagedCluster) {
 		c.Annotations = map[string]string{apis.AnnotationArgoCDNamespace: "argocd", "example.com/a": "b"}
+		c.Spec.Taints = []clusterv1.Taint{{Key: "quarantine", Effect: clusterv1.TaintEffectNoSelect}}
 	})
 	joining := cluster(t, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
 	denied := cluster(t, withURL("https://mine.example.com"), func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
@@ -259,6 +260,10 @@ func TestRightsOfAnAgentOnItsManagedCluster(t *testing.T) {
 		`{"metadata":{"annotations":null}}`:                                                     "annotations of Towline",
 		address:                                                                                 "spec.managedClusterClientConfigs",
 		`{"spec":{"managedClusterClientConfigs":null}}`:                                         "spec.managedClusterClientConfigs",
+		`{"spec":{"taints":null}}`:                                                              "the taints of its ManagedCluster",
+		`{"spec":{"taints":[{"key":"quarantine","effect":"PreferNoSelect"}]}}`:                  "the taints of its ManagedCluster",
+		`{"spec":{"taints":[{"key":"quarantine","effect":"NoSelect","timeAdded":"2000-01-01T00:00:00Z"}]}}`:    "the taints of its ManagedCluster",
+		`{"spec":{"taints":[{"key":"quarantine","effect":"NoSelect"},{"key":"another","effect":"NoSelect"}]}}`: "the taints of its ManagedCluster",
 	}
 	agents := agentsOf(t, c.Name)
 	agents["for it, by gRPC"] = as(t, "system:serviceaccount:open-cluster-management-hub:grpc-server-sa", administrators)
@@ -269,7 +274,7 @@ func TestRightsOfAnAgentOnItsManagedCluster(t *testing.T) {
 		}
 		for _, patch := range []string{
 			`{"metadata":{"annotations":{"agent.open-cluster-management.io/x":"y"}}}`, `{"metadata":{"annotations":{"example.com/a":null}}}`,
-			`{"spec":{"leaseDurationSeconds":30}}`, `{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com","caBundle":"eA=="}]}}`,
+			`{"spec":{"leaseDurationSeconds":30}}`, `{"spec":{"taints":[{"key":"quarantine","effect":"NoSelect"}]}}`, `{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com","caBundle":"eA=="}]}}`,
 		} {
 			g.Expect(change(agent, c, patch)).To(Succeed(), title+": "+patch)
 		}

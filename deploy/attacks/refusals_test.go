@@ -160,6 +160,7 @@ const (
 	changesLabels      = "may not change the labels of its ManagedCluster"
 	changesNotes       = "may not change annotations of Towline on its ManagedCluster"
 	changesPlace       = "may not change the addresses"
+	changesTaints      = "may not change the taints"
 	joinsLabelled      = "may create a ManagedCluster with labels"
 	joinsNoted         = "may create a ManagedCluster with annotations of Towline"
 	changesSet         = "labels, finalizers or owners of an ApplicationSet"
@@ -180,6 +181,12 @@ const (
 
 // address is a value for the client configs of a ManagedCluster, with the address of the cluster's API server.
 var address = []any{map[string]any{"url": allowedAddress}}
+
+// tolerated are taints with a different value than the taint in testdata/hub.yaml. A Placement may tolerate the value.
+var tolerated = []any{map[string]any{"key": "quarantine", "value": "false", "effect": "NoSelect"}}
+
+// untaints removes all taints of the cluster cluster1.
+var untaints = clusterKind.updates("", "cluster1", []any{}, "spec", "taints")
 
 var (
 	anOwner = `[{"apiVersion":"v1","kind":"Namespace","name":"argocd","uid":"x"}]`
@@ -250,12 +257,16 @@ var refusals = []refusal{
 		clusterKind.updates("", "cluster1", "true", "metadata", "annotations", apis.AnnotationPaused)},
 	{aTokenAgent, "claims another's address", policyClusters, changesPlace,
 		clusterKind.updates("", "cluster1", address, "spec", "managedClusterClientConfigs")},
+	{aTokenAgent, "removes an administrator's taint, to enter a Placement", policyClusters, changesTaints, untaints},
+	{aTokenAgent, "has a taint tolerated by another value", policyClusters, changesTaints,
+		clusterKind.updates("", "cluster1", tolerated, "spec", "taints")},
 	{aGRPC, "labels a cluster into a set", policyClusters, changesLabels,
 		clusterKind.updates("", "cluster1", "b", "metadata", "labels", "tenant")},
 	{aGRPC, "pauses a cluster", policyClusters, changesNotes,
 		clusterKind.updates("", "cluster1", "true", "metadata", "annotations", apis.AnnotationPaused)},
 	{aGRPC, "claims another's address", policyClusters, changesPlace,
 		clusterKind.updates("", "cluster1", address, "spec", "managedClusterClientConfigs")},
+	{aGRPC, "removes an administrator's taint, to enter a Placement", policyClusters, changesTaints, untaints},
 
 	{aJoiner, "joins with a label of a set", policyJoins, joinsLabelled, joins("labels", "tenant", "a")},
 	{aJoiner, "joins a set by its name", policyJoins, joinsLabelled, joins("labels", clusterSetLabel, "production")},
