@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -46,7 +47,11 @@ func run(root, folder string) error {
 	return nil
 }
 
-// crds returns the page from crd-ref-docs. An escape of "<" keeps a browser from reading a placeholder like <name> as an
+// packageText matches the words of a Go package in the text about a version: the first words, and the sentence about
+// the types.
+var packageText = regexp.MustCompile(`(?m)^(Package (v\w+) holds|The package has types only,[^.]*\. )`)
+
+// crds returns the page from crd-ref-docs, without the words of a Go package. An escape of "<" keeps a browser from reading a placeholder like <name> as an
 // HTML element.
 func crds(file string) (string, error) {
 	data, err := os.ReadFile(file)
@@ -54,6 +59,12 @@ func crds(file string) (string, error) {
 		return "", err
 	}
 	page := strings.Replace(strings.TrimPrefix(string(data), header), "# API Reference", "# CRDs", 1)
+	page = packageText.ReplaceAllStringFunc(page, func(text string) string {
+		if version := packageText.FindStringSubmatch(text)[2]; version != "" {
+			return "Version " + version + " has"
+		}
+		return ""
+	})
 	page = strings.ReplaceAll(page, "<", "&lt;")
 	return strings.ReplaceAll(page, "&lt;br />", "<br />"), nil
 }
