@@ -17,19 +17,19 @@ import (
 func TestProject(t *testing.T) {
 	deleted := webApp().Deleted(now)
 	decides(t, map[string]row{
-		"needed":                           {is: ofProject(used(webApp())), want: []string{"create"}, after: orphans},
-		"needed by one that is not sent":   {is: ofProject(used(webApp(), unsent)), want: []string{"create"}},
-		"needed, and not read":             {is: ofProject(used(webApp()), asked), want: []string{"needs project"}},
-		"there":                            {is: ofProject(used(webApp()), there()), want: []string{}},
-		"needed by nobody":                 {is: ofProject(), want: []string{}},
-		"needed by one that is forbidden":  {is: ofProject(used(webApp(), forbidden)), want: []string{}},
-		"needed by one that is paused":     {is: ofProject(used(webApp(), pausedApp)), want: []string{}},
-		"needed by one that is deleted":    {is: ofProject(used(deleted)), want: []string{}},
-		"needed by one that asks for none": {is: ofProject(used(webApp().NoAnnotation(apis.AnnotationSkipReconcile))), want: []string{}},
-		"one of the hub that is gone":      {is: ofProject(used(webApp()), there(), func(s *situation) { s.Project = nil }), want: []string{}},
-		"on no known cluster":              {is: ofProject(used(webApp()), noCluster), want: []string{}},
-		"on a paused cluster":              {is: ofProject(used(webApp()), pausedCluster), want: []string{}},
-		"going":                            {is: ofProject(used(webApp()), there(going)), want: []string{}},
+		"needed": {is: ofProject(used(webApp())), want: []string{"create"}, after: orphans},
+		"needed by an Application that is not sent":   {is: ofProject(used(webApp(), unsent)), want: []string{"create"}},
+		"needed, and not read":                        {is: ofProject(used(webApp()), asked), want: []string{"needs project"}},
+		"there":                                       {is: ofProject(used(webApp()), there()), want: []string{}},
+		"needed by no Application":                    {is: ofProject(), want: []string{}},
+		"needed by an Application that is forbidden":  {is: ofProject(used(webApp(), forbidden)), want: []string{}},
+		"needed by an Application that is paused":     {is: ofProject(used(webApp(), pausedApp)), want: []string{}},
+		"needed by an Application that is deleted":    {is: ofProject(used(deleted)), want: []string{}},
+		"needed by an Application that asks for none": {is: ofProject(used(webApp().NoAnnotation(apis.AnnotationSkipReconcile))), want: []string{}},
+		"one of the hub that is gone":                 {is: ofProject(used(webApp()), there(), func(s *situation) { s.Project = nil }), want: []string{}},
+		"on no known cluster":                         {is: ofProject(used(webApp()), noCluster), want: []string{}},
+		"on a paused cluster":                         {is: ofProject(used(webApp()), pausedCluster), want: []string{}},
+		"going":                                       {is: ofProject(used(webApp()), there(going)), want: []string{}},
 		"not applied as it is": {
 			is: ofProject(used(webApp()), there(func(w *workv1.ManifestWork) { w.Labels = nil })), want: []string{"update"}},
 		"without the label of tracking": {
@@ -49,20 +49,26 @@ func TestProject(t *testing.T) {
 		"unused": {is: ofProject(there()), want: []string{"final update"}, after: func(w *workv1.ManifestWork) bool {
 			return orphans(w) && !strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), "sourceNamespaces")
 		}},
-		"unused, in its last state":     {is: ofProject(there(finalState)), want: []string{"delete"}},
-		"unused, not seen":              {is: ofProject(there(finalState, unseen)), want: []string{}},
-		"unused, and not to be read":    {is: ofProject(there(func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests = nil })), want: []string{"delete"}},
-		"used there":                    {is: ofProject(there(), carrying(workOf(webApp().Obj()))), want: []string{}},
-		"used there, by one that left":  {is: ofProject(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
-		"a request, not read":           {is: ofProject(there(), asked, carrying(requestFor(webApp().Obj()))), want: []string{"needs requested"}},
-		"a request of another":          {is: ofProject(there(), carrying(requestFor(webApp().Obj()))), want: []string{}},
-		"a request of one that uses it": {is: ofProject(there(), carrying(requestFor(webApp().Obj())), requesting), want: []string{}},
-		"not brought":                   {is: ofProject(used(webApp())), want: []string{"create"}, after: unforced},
-		"brought":                       {is: ofProject(used(webApp()), brought), want: []string{"create"}, after: Forced},
-		"brought, and there":            {is: ofProject(used(webApp()), there(), brought), want: []string{}},
-		"brought, and refused":          {is: ofProject(used(webApp()), there(refusing), brought), want: []string{"update"}, after: Forced},
-		"brought, and not read":         {is: ofProject(used(webApp()), there(refusing), onlyProject), want: []string{"needs brought"}},
-		"refused":                       {is: ofProject(used(webApp()), there(refusing)), want: []string{}},
+		"unused, in its last state": {is: ofProject(there(finalState)), want: []string{"delete"}},
+		"unused, not seen":          {is: ofProject(there(finalState, unseen)), want: []string{}},
+		"unused, and not to be read": {
+			is: ofProject(there(func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests = nil })), want: []string{"delete"}},
+		"used there": {is: ofProject(there(), carrying(workOf(webApp().Obj()))), want: []string{}},
+		"used there, by one that left": {
+			is: ofProject(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
+		"a request, not read": {
+			is: ofProject(there(), asked, carrying(requestFor(webApp().Obj()))), want: []string{"needs requested"}},
+		"a request of another": {is: ofProject(there(), carrying(requestFor(webApp().Obj()))), want: []string{}},
+		"a request of an Application that uses the dependency": {
+			is: ofProject(there(), carrying(requestFor(webApp().Obj())), requesting), want: []string{}},
+		"not brought":        {is: ofProject(used(webApp())), want: []string{"create"}, after: unforced},
+		"brought":            {is: ofProject(used(webApp()), brought), want: []string{"create"}, after: Forced},
+		"brought, and there": {is: ofProject(used(webApp()), there(), brought), want: []string{}},
+		"brought, and refused": {
+			is: ofProject(used(webApp()), there(refusing), brought), want: []string{"update"}, after: Forced},
+		"brought, and not read": {
+			is: ofProject(used(webApp()), there(refusing), onlyProject), want: []string{"needs brought"}},
+		"refused": {is: ofProject(used(webApp()), there(refusing)), want: []string{}},
 		"taken": {is: ofProject(used(webApp()), there(Force, func(w *workv1.ManifestWork) { w.Labels = nil })),
 			want: []string{"update"}, after: Forced},
 		"taken, and unused": {is: ofProject(there(Force)), want: []string{"final update"}, after: Forced},
@@ -84,11 +90,13 @@ func TestCredential(t *testing.T) {
 	operation := webApp().Spec(`{"project":"web","source":{"repoURL":"https://git.example.com/open.git"}}`).
 		Operation(`{"sync":{"source":{"repoURL":"https://git.example.com/web.git"}}}`)
 	decides(t, map[string]row{
-		"needed":                             {is: ofCredential(used(webApp())), want: []string{"create"}},
-		"there":                              {is: ofCredential(used(webApp()), there()), want: []string{}},
-		"needed by one that is not sent":     {is: ofCredential(used(webApp(), unsent)), want: []string{}},
-		"needed by one that is forbidden":    {is: ofCredential(used(webApp(), forbidden), there(), carrying(workOf(webApp().Obj()))), want: []string{}},
-		"needed for an operation":            {is: ofCredential(used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
+		"needed": {is: ofCredential(used(webApp())), want: []string{"create"}},
+		"there":  {is: ofCredential(used(webApp()), there()), want: []string{}},
+		"needed by an Application that is not sent": {is: ofCredential(used(webApp(), unsent)), want: []string{}},
+		"needed by an Application that is forbidden": {
+			is: ofCredential(used(webApp(), forbidden), there(), carrying(workOf(webApp().Obj()))), want: []string{}},
+		"needed for an operation": {
+			is: ofCredential(used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
 		"needed for an operation, forbidden": {is: ofCredential(used(operation)), want: []string{}},
 		"neither there nor on the hub":       {is: ofCredential(noSecret), want: []string{}},
 		"just gone from the hub":             {is: ofCredential(there(), missingFor(time.Second)), want: []string{"after 59s"}},
@@ -113,14 +121,14 @@ func TestCredential(t *testing.T) {
 		"unused, and edited": {
 			is:   ofCredential(there(), carrying(workOf(webApp().Obj())), func(s *situation) { releasedToWeb(s.Work) }),
 			want: []string{"update"}, after: namesNobody},
-		"unused, and one that used it was released": {
+		"unused, and a released Application used it": {
 			is: ofCredential(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
 		"released, and its work is gone":    {is: ofCredential(there(releasedToWeb)), want: []string{"delete"}},
 		"released, and refused there":       {is: ofCredential(there(releasedToWeb, refusing, Untouched)), want: []string{"delete"}},
 		"released, and refused there since": {is: ofCredential(there(releasedToWeb, refusing)), want: []string{"final update"}},
 		"released, and sent again": {
 			is: ofCredential(used(webApp()), there(releasedToWeb), carrying(workOf(webApp().Obj()))), want: []string{"update"}, after: namesNobody},
-		"released, and shared with one that is sent": {
+		"released, and shared with a sent Application": {
 			is:   ofCredential(used(webApp().UID("1")), there(), carrying(releasedWork(oldApp()))),
 			want: []string{"update"}, after: func(w *workv1.ManifestWork) bool { return len(ReleasedTo(w)) == 1 }},
 		"a request": {is: ofCredential(there(), carrying(requestFor(webApp().Obj()))), want: []string{}},
@@ -169,7 +177,7 @@ func TestObjects(t *testing.T) {
 			after: lands("web/settings")},
 		"no destination namespace, and none is needed": {
 			is: ofObjects(naming("secret/db=other/db").Spec(`{"project":"web"}`)), want: []string{"create"}, after: lands("other/db")},
-		"two at one target": {
+		"two objects at one target": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users[0].App = naming("secret/db,secret/tls=db").Obj() }),
 			want: []string{apis.ReasonDependencyInvalid}, says: "secret/db and secret/tls would both be web/db on the cluster"},
 		"missing now, under another name": {
@@ -180,24 +188,24 @@ func TestObjects(t *testing.T) {
 			want: []string{apis.ReasonDependencyInvalid}, says: "would overwrite themselves"},
 		"named, and not read": {is: ofObjects(naming("secret/db"), asked), want: []string{"needs objects"}},
 		"there":               {is: ofObjects(naming("secret/db"), there()), want: []string{}},
-		"another is named": {
+		"a second object is named": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users[0].App = naming("secret/tls").Obj() }),
 			want: []string{"update"}},
-		"none is named": {is: ofObjects(webApp()), want: []string{}},
-		"none is named any more": {
+		"no object is named": {is: ofObjects(webApp()), want: []string{}},
+		"no object is named any more": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users[0].App = webApp().Obj() }),
 			want: []string{"delete"}},
-		"one is missing": {
+		"an object is missing": {
 			is:   ofObjects(naming("secret/db,secret/none")),
 			want: []string{"create", apis.ReasonDependencyMissing}, says: "there is no secret/none"},
 		"all are missing": {is: ofObjects(naming("secret/none")), want: []string{apis.ReasonDependencyMissing}},
-		"they are missing now": {
+		"all objects are missing now": {
 			is:   ofObjects(naming("secret/db,configmap/settings"), there(), missing),
 			want: []string{apis.ReasonDependencyMissing}},
 		"not permitted": {
 			is:   ofObjects(naming("secret/db"), there(), unpermitted),
 			want: []string{"delete", apis.ReasonDependencyForbidden}},
-		"one may not travel": {
+		"an object may not travel": {
 			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Named[Reference{Kind: SecretKind, Name: "db"}].SetAnnotations(nil) }),
 			want: []string{apis.ReasonDependencyMissing}, says: "may not be sent to clusters"},
 		"an odd word": {is: ofObjects(naming("pod/x")), want: []string{apis.ReasonDependencyInvalid}, says: "neither secret"},
@@ -226,31 +234,31 @@ func TestObjects(t *testing.T) {
 		"too large": {
 			is:   ofObjects(naming("secret/db"), there(), largeObject),
 			want: []string{apis.ReasonDependencyInvalid}, says: "together they have"},
-		"of one that is paused": {
+		"of an Application that is paused": {
 			is:   ofObjects(naming("secret/none"), func(s *situation) { s.Users[0].Paused = "this Application" }),
 			want: []string{}},
-		"of one on a paused cluster": {is: ofObjects(naming("secret/none"), pausedCluster), want: []string{}},
-		"of one that is not sent":    {is: ofObjects(naming("secret/db"), there(), unsentApp), want: []string{}},
-		"of one that was not sent, ended": {
+		"of an Application on a paused cluster": {is: ofObjects(naming("secret/none"), pausedCluster), want: []string{}},
+		"of an Application that is not sent":    {is: ofObjects(naming("secret/db"), there(), unsentApp), want: []string{}},
+		"of an Application that was not sent, ended": {
 			is:   ofObjects(naming("secret/db"), there(), unsentApp, func(s *situation) { s.Beside = false }),
 			want: []string{"delete"}},
-		"of one that is not sent, and says": {
+		"of an Application that is not sent, and says": {
 			is:   ofObjects(naming("secret/db").Condition(apis.ConditionDependencyError, "x"), unsentApp),
 			want: []string{"condition goes"}},
-		"of one that goes, and says": {
+		"of an Application that goes, and says": {
 			is:   ofObjects(naming("secret/db").Condition(apis.ConditionDependencyError, "x").Deleted(now), unsentApp),
 			want: []string{}},
-		"of one that is gone": {
+		"of an Application that is gone": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users, s.Beside = nil, false }),
 			want: []string{"delete"}},
-		"of one that is gone, not there": {is: ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users = nil }), want: []string{}},
-		"of one that was released": {
+		"of an Application that is gone, not there": {is: ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users = nil }), want: []string{}},
+		"of an Application that was released": {
 			is:   ofObjects(naming("secret/db"), there(), unsentApp, func(s *situation) { s.Works = append(s.Works, releasedWork(s.Users[0].App)) }),
 			want: []string{"update"}, after: namesWeb},
-		"nothing is wrong any more": {
+		"no problem any more": {
 			is:   ofObjects(naming("secret/db").Condition(apis.ConditionDependencyError, "x"), there()),
 			want: []string{"condition goes"}},
-		"the same is wrong": {
+		"the same problem": {
 			is: ofObjects(naming("pod/x").Condition(apis.ConditionDependencyError,
 				`annotation `+apis.AnnotationWith+`: "pod/x" is neither secret/NAME nor configmap/NAME`)),
 			want: []string{apis.ReasonDependencyInvalid}},
@@ -309,8 +317,9 @@ func TestProblems(t *testing.T) {
 			want: []string{apis.ReasonDependencyInvalid}, says: "create a Secret of type repository"},
 		"a template for a host, and a Secret for the repository": {
 			is: ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com"), secretOf("git", "registry.example.com"))), want: []string{}},
-		"a template for another host":   {is: ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com.evil"))), want: []string{}},
-		"a large credential of another": {is: ofObjects(webApp().Spec(`{"project":"web"}`), secrets(secret)), want: []string{}},
+		"a template for another host": {
+			is: ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com.evil"))), want: []string{}},
+		"a large credential that the Application does not use": {is: ofObjects(webApp().Spec(`{"project":"web"}`), secrets(secret)), want: []string{}},
 		"a project refused": {
 			is:   ofObjects(webApp(), withWork(ofProject(), refusing)),
 			want: []string{apis.ReasonDependencyRefused}, says: "conflict with another manager"},

@@ -45,17 +45,17 @@ func TestNamespace(t *testing.T) {
 	off := func(s *situation) { s.Namespaces = false }
 	hub := func(s *situation) { s.Cluster.Hub = true }
 	decides(t, map[string]row{
-		"needed":                             {is: ofNamespace(used(teamApp())), want: []string{"create"}, after: creates},
-		"needed by one that is not sent":     {is: ofNamespace(used(teamApp(), unsent)), want: []string{"create"}},
-		"there":                              {is: ofNamespace(used(teamApp()), namespaceThere()), want: []string{}},
-		"needed by one that is forbidden":    {is: ofNamespace(used(teamApp(), forbidden)), want: []string{}},
-		"needed by nobody":                   {is: ofNamespace(), want: []string{}},
-		"unused":                             {is: ofNamespace(namespaceThere()), want: []string{"delete"}},
-		"the namespace of Argo CD there":     {is: ofNamespace(used(teamApp()), argoCDThere), want: []string{}},
-		"the namespace of Argo CD there now": {is: ofNamespace(used(teamApp()), namespaceThere(), argoCDThere), want: []string{"delete"}},
-		"where none are brought":             {is: ofNamespace(used(teamApp()), off), want: []string{}},
-		"on the hub itself":                  {is: ofNamespace(used(teamApp()), hub), want: []string{}},
-		"on no known cluster":                {is: ofNamespace(used(teamApp()), noCluster), want: []string{}},
+		"needed": {is: ofNamespace(used(teamApp())), want: []string{"create"}, after: creates},
+		"needed by an Application that is not sent": {is: ofNamespace(used(teamApp(), unsent)), want: []string{"create"}},
+		"there": {is: ofNamespace(used(teamApp()), namespaceThere()), want: []string{}},
+		"needed by an Application that is forbidden": {is: ofNamespace(used(teamApp(), forbidden)), want: []string{}},
+		"needed by no Application":                   {is: ofNamespace(), want: []string{}},
+		"unused":                                     {is: ofNamespace(namespaceThere()), want: []string{"delete"}},
+		"the namespace of Argo CD there":             {is: ofNamespace(used(teamApp()), argoCDThere), want: []string{}},
+		"the namespace of Argo CD there now":         {is: ofNamespace(used(teamApp()), namespaceThere(), argoCDThere), want: []string{"delete"}},
+		"where none are brought":                     {is: ofNamespace(used(teamApp()), off), want: []string{}},
+		"on the hub itself":                          {is: ofNamespace(used(teamApp()), hub), want: []string{}},
+		"on no known cluster":                        {is: ofNamespace(used(teamApp()), noCluster), want: []string{}},
 		"forbidden since": {is: ofNamespace(used(teamApp(), forbidden), namespaceThere(), carrying(requestFor(teamApp().Obj())),
 			asked), want: []string{"needs requested"}},
 	})

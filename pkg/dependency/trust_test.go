@@ -59,13 +59,14 @@ func TestCertificate(t *testing.T) {
 	operation := webApp().Spec(`{"project":"web","source":{"repoURL":"https://other.example.com/x"}}`).
 		Operation(`{"sync":{"source":{"repoURL":"https://git.example.com/web.git"}}}`)
 	decides(t, map[string]row{
-		"needed":                          {is: ofCertificate(used(webApp())), want: []string{"create"}, after: orphans},
-		"needed by one that is not sent":  {is: ofCertificate(used(webApp(), unsent)), want: []string{}},
-		"needed by one that is forbidden": {is: ofCertificate(used(webApp(), forbidden)), want: []string{}},
-		"needed for an operation":         {is: ofCertificate(used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
-		"there":                           {is: ofCertificate(used(webApp()), there()), want: []string{}},
-		"there, and refused":              {is: ofCertificate(used(webApp()), there(refusing)), want: []string{}},
-		"neither there nor on the hub":    {is: ofCertificate(withoutEntry), want: []string{}},
+		"needed": {is: ofCertificate(used(webApp())), want: []string{"create"}, after: orphans},
+		"needed by an Application that is not sent":  {is: ofCertificate(used(webApp(), unsent)), want: []string{}},
+		"needed by an Application that is forbidden": {is: ofCertificate(used(webApp(), forbidden)), want: []string{}},
+		"needed for an operation": {
+			is: ofCertificate(used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
+		"there":                        {is: ofCertificate(used(webApp()), there()), want: []string{}},
+		"there, and refused":           {is: ofCertificate(used(webApp()), there(refusing)), want: []string{}},
+		"neither there nor on the hub": {is: ofCertificate(withoutEntry), want: []string{}},
 		"another on the hub": {is: ofCertificate(used(webApp()), there(), func(s *situation) {
 			s.Certificates = s.Certificates.DeepCopy()
 			s.Certificates.Data[gitServer] = "next authority"
@@ -79,7 +80,7 @@ func TestCertificate(t *testing.T) {
 		"gone from the hub":               {is: ofCertificate(there(), noConfigMap(time.Hour)), want: []string{"final update"}, after: takesBack},
 		"unused":                          {is: ofCertificate(there()), want: []string{"final update"}, after: takesBack},
 		"unused, and used there":          {is: ofCertificate(there(), carrying(workOf(webApp().Obj()))), want: []string{}},
-		"unused, and one that used it was released": {
+		"unused, and a released Application used it": {
 			is: ofCertificate(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
 		"released, and its work is gone": {is: ofCertificate(there(releasedToWeb)), want: []string{"delete"}},
 		"released, and its entry is gone": {
