@@ -30,8 +30,8 @@ func TestTheDeploymentsArguments(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsSaid checks that the error for a missing or wrong option names the flag.
-func TestWhatIsMissingIsSaid(t *testing.T) {
+// TestMissingFlagsAreNamed checks that the error for a missing or wrong option names the flag.
+func TestMissingFlagsAreNamed(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--maestro-url":       {"--maestro-grpc=a:1"},
 		"--maestro-grpc":      {"--maestro-url=https://a"},
@@ -47,9 +47,9 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhileLeading checks the order at shutdown: the server ends, then the process releases the Lease. A hanging server
-// delays the release by letGo at most. If the process loses the Lease, the server ends too.
-func TestWhileLeading(t *testing.T) {
+// TestOrderOfTheShutdown checks the order at shutdown: the server ends, then the process releases the Lease. A hanging
+// server delays the release by letGo at most. If the process loses the Lease, the server ends too.
+func TestOrderOfTheShutdown(t *testing.T) {
 	lost := errors.New("lost")
 	for title, tc := range map[string]struct {
 		ends time.Duration // how long the server takes to end

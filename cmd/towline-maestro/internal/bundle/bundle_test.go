@@ -100,9 +100,9 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAgentsSeeOneWork: a later bundle has a separate name on the cluster, and the options in the event are complete.
-// An update has the version before the write.
-func TestAgentsSeeOneWork(t *testing.T) {
+// TestEachBundleHasItsNameOnTheCluster: a later bundle has a separate name on the cluster, and the options in the event
+// are complete. An update has the version before the write.
+func TestEachBundleHasItsNameOnTheCluster(t *testing.T) {
 	for shape, want := range map[int]string{0: key.Name, 1: PublicName(source, key, 1)} {
 		event, err := Event(source, cetypes.UpdateRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1, Version: 10, Shape: shape})
 		if err != nil {
@@ -167,9 +167,9 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// TestAgainIsNewsToAgents: Again changes a label, because agents apply a bundle with a known spec only if the labels
+// TestAgainChangesALabel: Again changes a label, because agents apply a bundle with a known spec only if the labels
 // differ.
-func TestAgainIsNewsToAgents(t *testing.T) {
+func TestAgainChangesALabel(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), time.Now())
 	again := b.Again()
 	label := func(b *Bundle) string {
@@ -206,12 +206,12 @@ func TestNewer(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		"later":                {"12", "9", true},
-		"the same":             {"9", "9", false},
-		"earlier":              {"9", "12", false},
-		"first":                {"1", "", true},
-		"no number":            {"x", "", false},
-		"none after something": {"", "3", false},
+		"later":                      {"12", "9", true},
+		"equal":                      {"9", "9", false},
+		"earlier":                    {"9", "12", false},
+		"the first version":          {"1", "", true},
+		"no number":                  {"x", "", false},
+		"no version after a version": {"", "3", false},
 	} {
 		if got := Newer(tc.a, tc.b); got != tc.want {
 			t.Errorf("%s: %t", name, got)

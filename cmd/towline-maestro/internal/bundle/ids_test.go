@@ -51,9 +51,9 @@ func TestABundleKeepsItsID(t *testing.T) {
 	}
 }
 
-// TestNothingOnAClusterHasTheID: the metadata and the data for the cluster do not contain the bundle's id, because
+// TestNoDataForAClusterHasTheID: the metadata and the data for the cluster do not contain the bundle's id, because
 // tenants of the cluster read the agent's records and the owner references to the records.
-func TestNothingOnAClusterHasTheID(t *testing.T) {
+func TestNoDataForAClusterHasTheID(t *testing.T) {
 	for _, b := range []*Bundle{New(ids, aWork(manifest("one", "x")), created.Time), New(ids, aWork(manifest("one", "x")), created.Time).Moved(ids)} {
 		event, err := Event(source, cetypes.CreateRequestAction, b)
 		if err != nil {

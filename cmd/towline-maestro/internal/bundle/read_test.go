@@ -90,17 +90,17 @@ func TestGenerations(t *testing.T) {
 	b := &Bundle{Work: aWork(), First: 5000, Since: 5004}
 	b.Work.Generation = 3
 	for name, tc := range map[string]struct{ written, version, said, want int64 }{
-		"before all":                           {5006, 5006, 4999, 0},
-		"the first":                            {5006, 5006, 5000, 1},
-		"the last with the spec before":        {5006, 5006, 5003, 2},
-		"the first with this spec":             {5006, 5006, 5004, 3},
-		"one with the same spec":               {5006, 5006, 5005, 3},
-		"the last":                             {5006, 5006, 5006, 3},
-		"raised, and the last that was known":  {5006, 6006, 5006, 3},
-		"raised, and one that is not known":    {5006, 6006, 5007, 2},
-		"raised, and as it is":                 {5006, 6006, 6006, 3},
-		"being written again, with this spec":  {5006, 5001, 5005, 3},
-		"being written again, with an unknown": {5006, 5001, 5001, 2},
+		"before the first version":                {5006, 5006, 4999, 0},
+		"the first version":                       {5006, 5006, 5000, 1},
+		"the last version with the previous spec": {5006, 5006, 5003, 2},
+		"the first version with the spec":         {5006, 5006, 5004, 3},
+		"a later version with the spec":           {5006, 5006, 5005, 3},
+		"the last version":                        {5006, 5006, 5006, 3},
+		"raised, and the last known version":      {5006, 6006, 5006, 3},
+		"raised, and an unknown version":          {5006, 6006, 5007, 2},
+		"raised, and the raised version":          {5006, 6006, 6006, 3},
+		"being repeated, with the spec":           {5006, 5001, 5005, 3},
+		"being repeated, with an unknown version": {5006, 5001, 5001, 2},
 	} {
 		b.Written, b.Version = tc.written, tc.version
 		said := &Status{Status: workv1.ManifestWorkStatus{Conditions: conditions(tc.said, workv1.WorkApplied)}}
@@ -110,7 +110,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-func TestADeletionIsTold(t *testing.T) {
+func TestADeletionIsReported(t *testing.T) {
 	said, err := ReadStatus(statusEvent(t, "id", "5", 7, conditions(0, common.ResourceDeleted)...))
 	if err != nil || !said.Deleted || said.ID != "id" {
 		t.Errorf("%+v, %v", said, err)
@@ -140,8 +140,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramsBundle: Read decodes a bundle of a foreign program from the fields of Maestro's API.
-func TestAnotherProgramsBundle(t *testing.T) {
+// TestABundleOfAForeignProgram: Read decodes a bundle of a foreign program from the fields of Maestro's API.
+func TestABundleOfAForeignProgram(t *testing.T) {
 	b, err := Read([]byte(`{"id":"x","consumer_name":"c","version":4,"metadata":{"name":"n"},
 		"manifest_configs":[{"resourceIdentifier":{"resource":"configmaps"}}],"delete_option":{"propagationPolicy":"Orphan"}}`))
 	if err != nil {

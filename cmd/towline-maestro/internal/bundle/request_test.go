@@ -60,12 +60,14 @@ func (b *Bundle) asks(request workv1.Manifest) (*Bundle, error) {
 func TestAnOperation(t *testing.T) {
 	const began = "2026-03-01T11:00:00Z"
 	for name, tc := range map[string]struct{ began, operation, by, last string }{
-		"after another":      {began, operation, `{"automated":false,"username":""}`, `{"startedAt":"` + began + `"}`},
-		"the first":          {"", operation, `{"automated":false,"username":""}`, `{"operation":{},"phase":"Error","startedAt":"` + Never + `"}`},
-		"again the first":    {Never, operation, `{"automated":false,"username":""}`, `{"operation":{},"phase":"Error","startedAt":"` + Never + `"}`},
-		"of a user":          {began, `{"initiatedBy":{"username":"eve"}}`, `{"automated":false,"username":"eve"}`, `{"startedAt":"` + began + `"}`},
-		"of the hub's Argo":  {began, `{"initiatedBy":{"automated":true}}`, `{"automated":true,"username":""}`, `{"startedAt":"` + began + `"}`},
-		"with a strange one": {began, `{"initiatedBy":"eve","sync":{}}`, `{"automated":false,"username":""}`, `{"startedAt":"` + began + `"}`},
+		"after an earlier operation": {began, operation, `{"automated":false,"username":""}`, `{"startedAt":"` + began + `"}`},
+		"the first":                  {"", operation, `{"automated":false,"username":""}`, `{"operation":{},"phase":"Error","startedAt":"` + Never + `"}`},
+		"the first, repeated": {
+			Never, operation, `{"automated":false,"username":""}`, `{"operation":{},"phase":"Error","startedAt":"` + Never + `"}`},
+		"of a user": {
+			began, `{"initiatedBy":{"username":"eve"}}`, `{"automated":false,"username":"eve"}`, `{"startedAt":"` + began + `"}`},
+		"of the hub's Argo":         {began, `{"initiatedBy":{"automated":true}}`, `{"automated":true,"username":""}`, `{"startedAt":"` + began + `"}`},
+		"with an invalid initiator": {began, `{"initiatedBy":"eve","sync":{}}`, `{"automated":false,"username":""}`, `{"startedAt":"` + began + `"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next, err := ofTowline(tc.began).asks(asked("7", `"operation":`+tc.operation))

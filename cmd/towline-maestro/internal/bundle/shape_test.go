@@ -18,13 +18,13 @@ func TestSameShape(t *testing.T) {
 		a, b []workv1.Manifest
 		want bool
 	}{
-		"other content":  {[]workv1.Manifest{one, two}, []workv1.Manifest{manifest("one", "y"), two}, true},
-		"one more":       {[]workv1.Manifest{one}, []workv1.Manifest{one, two}, false},
-		"one less":       {[]workv1.Manifest{one, two}, []workv1.Manifest{two}, false},
-		"another order":  {[]workv1.Manifest{one, two}, []workv1.Manifest{two, one}, false},
-		"another name":   {[]workv1.Manifest{one}, []workv1.Manifest{two}, false},
-		"another kind":   {[]workv1.Manifest{one}, []workv1.Manifest{secret}, false},
-		"none, and none": {nil, nil, true},
+		"other content":          {[]workv1.Manifest{one, two}, []workv1.Manifest{manifest("one", "y"), two}, true},
+		"an additional manifest": {[]workv1.Manifest{one}, []workv1.Manifest{one, two}, false},
+		"a removed manifest":     {[]workv1.Manifest{one, two}, []workv1.Manifest{two}, false},
+		"a new order":            {[]workv1.Manifest{one, two}, []workv1.Manifest{two, one}, false},
+		"a new name":             {[]workv1.Manifest{one}, []workv1.Manifest{two}, false},
+		"a new kind":             {[]workv1.Manifest{one}, []workv1.Manifest{secret}, false},
+		"no manifests":           {nil, nil, true},
 	} {
 		if got := SameShape(&aWork(tc.a...).Spec, &aWork(tc.b...).Spec); got != tc.want {
 			t.Errorf("%s: %t", name, got)

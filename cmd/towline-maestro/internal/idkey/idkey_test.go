@@ -60,8 +60,8 @@ func TestTwoProcessesAgree(t *testing.T) {
 	}
 }
 
-// TestRefusals name the Secret and what to do, and no key.
-func TestRefusals(t *testing.T) {
+// TestErrorsNameTheSecret: an error names the Secret and the next step, and shows no key.
+func TestErrorsNameTheSecret(t *testing.T) {
 	for name, tc := range map[string]struct {
 		has  []runtime.Object
 		want string

@@ -23,8 +23,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRenewalOnItsWay: a leader stopped during a renewal of the Lease releases the Lease.
-func TestRenewalOnItsWay(t *testing.T) {
+// TestEndDuringARenewal: a leader stopped during a renewal of the Lease releases the Lease.
+func TestEndDuringARenewal(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	hub := &leases{arrives: end}
@@ -44,8 +44,8 @@ func TestRenewalOnItsWay(t *testing.T) {
 	}
 }
 
-// TestAnotherHasTheLease: a former leader does not release the Lease of a new leader.
-func TestAnotherHasTheLease(t *testing.T) {
+// TestLeaseOfASecondLeader: a former leader does not release the Lease of a new leader.
+func TestLeaseOfASecondLeader(t *testing.T) {
 	hub := &leases{}
 	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
 	if err := one.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}); err != nil {
@@ -69,9 +69,9 @@ func TestAnotherHasTheLease(t *testing.T) {
 	}
 }
 
-// TestTheElectionEndsOnceAnotherHasTheLease: a leader ends after a different process has the Lease, or has had the
+// TestAFormerLeaderEndsItsElection: a leader ends after a different process has the Lease, or has had the
 // Lease. The former leader's works may be old.
-func TestTheElectionEndsOnceAnotherHasTheLease(t *testing.T) {
+func TestAFormerLeaderEndsItsElection(t *testing.T) {
 	for title, after := range map[string]string{"another leads": "other", "another has led, and given the Lease up": ""} {
 		t.Run(title, func(t *testing.T) {
 			hub := &leases{}

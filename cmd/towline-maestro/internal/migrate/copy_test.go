@@ -117,7 +117,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-func TestChosen(t *testing.T) {
+func TestWorksOfChosenClusters(t *testing.T) {
 	maestro := &recorded{works: []*workv1.ManifestWork{makeWork("a"), makeWork("b", func(w *workv1.ManifestWork) { w.Namespace = "c2" })}}
 	if got := inMaestro(maestro, []string{"c2"}); len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("of c2 there are %v", got)

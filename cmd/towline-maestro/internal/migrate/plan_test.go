@@ -176,13 +176,13 @@ func TestDestroys(t *testing.T) {
 		owners []string
 		want   bool
 	}{
-		"nobody owns it":                      {},
-		"somebody else owns it":               {owners: []string{"x"}},
-		"the record alone owns it":            {owners: []string{"old"}, want: true},
-		"the record and somebody else own it": {owners: []string{"old", "x"}, want: true},
-		"a present record owns it too":        {owners: []string{"old", "new"}},
-		"only a present record owns it":       {owners: []string{"new"}},
-		"a record that is going owns it too":  {owners: []string{"old", "going"}, want: true},
+		"no owner":                            {},
+		"a foreign owner":                     {owners: []string{"x"}},
+		"the record alone":                    {owners: []string{"old"}, want: true},
+		"the record and a foreign owner":      {owners: []string{"old", "x"}, want: true},
+		"the record and a present record":     {owners: []string{"old", "new"}},
+		"only a present record":               {owners: []string{"new"}},
+		"the record and a record in deletion": {owners: []string{"old", "going"}, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var owners []metav1.OwnerReference

@@ -12,10 +12,10 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAMaestroThatRefuses checks the retries at a Maestro that refuses subscriptions. The retries become rarer, and the
-// mirror follows within some ten seconds after Maestro accepts again. A short outage costs at most as much extra time
-// as the outage itself, and the next outage starts with short pauses again.
-func TestAMaestroThatRefuses(t *testing.T) {
+// TestAMaestroThatRefusesSubscriptions checks the retries at a Maestro that refuses subscriptions. The retries become
+// rarer, and the mirror follows within some ten seconds after Maestro accepts again. A short outage costs at most as
+// much extra time as the outage itself, and the next outage starts with short pauses again.
+func TestAMaestroThatRefusesSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
 		var asked, listed atomic.Int32
@@ -60,9 +60,9 @@ func TestAMaestroThatRefuses(t *testing.T) {
 	})
 }
 
-// TestASubscriptionThatHeld checks that after a successful subscription, the next subscription follows after a second,
-// however many subscriptions have ended before.
-func TestASubscriptionThatHeld(t *testing.T) {
+// TestAnAcceptedSubscriptionResetsThePause checks that after a successful subscription, the next subscription follows
+// after a second, however many subscriptions have ended before.
+func TestAnAcceptedSubscriptionResetsThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
 		for range 20 {
@@ -78,9 +78,9 @@ func TestASubscriptionThatHeld(t *testing.T) {
 	})
 }
 
-// TestHowOftenAllIsRead checks that the mirror reads all works every five minutes. The reads are rarer if they would
-// take more than a twentieth of the time. The mirror reads the changed works every five minutes in any case.
-func TestHowOftenAllIsRead(t *testing.T) {
+// TestPaceOfListsOfAllWorks checks that the mirror reads all works every five minutes. The reads are rarer if they
+// would take more than a twentieth of the time. The mirror reads the changed works every five minutes in any case.
+func TestPaceOfListsOfAllWorks(t *testing.T) {
 	for _, tc := range []struct {
 		takes                 time.Duration
 		leastWhole, mostWhole int32

@@ -302,9 +302,9 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestARepeatedRemovalIsNotOfTheSuccessor checks that a message about a removed work does not affect the next work of
+// TestARepeatedRemovalSparesTheNextWork checks that a message about a removed work does not affect the next work of
 // the same name.
-func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
+func TestARepeatedRemovalSparesTheNextWork(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
 	if _, err := w.mirror.Delete(t.Context(), made); err != nil {
@@ -338,8 +338,8 @@ func TestASilentRemoval(t *testing.T) {
 	}
 }
 
-// TestAListProvesNothing checks that a work missing from a list is read before the work counts as gone.
-func TestAListProvesNothing(t *testing.T) {
+// TestAListProvesNoDeletion checks that a work missing from a list is read before the work counts as gone.
+func TestAListProvesNoDeletion(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one"))
 	_, since := w.mirror.All("", types.NamespacedName{})
@@ -368,9 +368,9 @@ func TestAListProvesNothing(t *testing.T) {
 	}
 }
 
-// TestAStart checks the second list, at Maestro's first message. The mirror reads only the works changed since the
-// first list began.
-func TestAStart(t *testing.T) {
+// TestTheSecondListAfterAStart checks the second list, at Maestro's first message. The mirror reads only the works
+// changed since the first list began.
+func TestTheSecondListAfterAStart(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
 	w.create("a", manifests("x", "one"))
@@ -420,9 +420,9 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the errors of failed writes. A write refused by Maestro has no effect. The mirror does not report
-// a failure for a write with an unknown result.
-func TestRefusals(t *testing.T) {
+// TestErrorsOfFailedWrites checks the errors of failed writes. A write refused by Maestro has no effect. The mirror
+// does not report a failure for a write with an unknown result.
+func TestErrorsOfFailedWrites(t *testing.T) {
 	unreachable := status.Error(codes.Unavailable, "no connection")
 	for name, tc := range map[string]struct {
 		before error
@@ -464,10 +464,10 @@ func anApplication(rest string) workv1.ManifestsTemplate {
 	}}}}
 }
 
-// TestOperations checks which operation requests are refused without a write to Maestro. A request before the agent's
-// first report about the Application, or within a second of an earlier operation, is a conflict. The client can try
-// again. A request to end an operation is invalid.
-func TestOperations(t *testing.T) {
+// TestRefusedOperations checks which operation requests are refused without a write to Maestro. A request before the
+// agent's first report about the Application, or within a second of an earlier operation, is a conflict. The client can
+// try again. A request to end an operation is invalid.
+func TestRefusedOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const operation = `,"resourceVersion":"7"},"operation":{"sync":{}}}`
 		w := follow(t, maestrotest.New())
@@ -504,8 +504,8 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// TestOnlyOneWrites checks that a process without the permission to write changes no work.
-func TestOnlyOneWrites(t *testing.T) {
+// TestAFollowerChangesNoWork checks that a process without the permission to write changes no work.
+func TestAFollowerChangesNoWork(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
 	before := len(w.maestro.Published())
@@ -525,9 +525,9 @@ func TestOnlyOneWrites(t *testing.T) {
 	}
 }
 
-// TestAWriteByAnother checks a write of a second process. If Maestro's version differs from the mirror's version, the
-// mirror changes no work and takes over Maestro's version.
-func TestAWriteByAnother(t *testing.T) {
+// TestAWriteByASecondProcess checks a write of a second process. If Maestro's version differs from the mirror's
+// version, the mirror changes no work and takes over Maestro's version.
+func TestAWriteByASecondProcess(t *testing.T) {
 	m := maestrotest.New()
 	w, other := follow(t, m), follow(t, m)
 	made := w.create("a", manifests("x", "one"))

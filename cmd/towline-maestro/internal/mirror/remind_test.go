@@ -103,9 +103,9 @@ func TestAnAgentThatHasForgottenASpec(t *testing.T) {
 	})
 }
 
-// TestWhoMayNotWriteAsksNobody checks that a process without the permission to write sends no reminders. After the
+// TestAFollowerSendsNoReminders checks that a process without the permission to write sends no reminders. After the
 // process gets the permission, the reminder follows within ten seconds.
-func TestWhoMayNotWriteAsksNobody(t *testing.T) {
+func TestAFollowerSendsNoReminders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
 		var follows atomic.Bool
@@ -131,9 +131,9 @@ func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 	})
 }
 
-// TestAQuestionThatCannotBeAsked checks that a failed reminder follows within some ten seconds after the end of
+// TestAReminderThatCannotBeSent checks that a failed reminder follows within some ten seconds after the end of
 // Maestro's outage, however long the outage is.
-func TestAQuestionThatCannotBeAsked(t *testing.T) {
+func TestAReminderThatCannotBeSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())
 		w.create("a", manifests("x", "one"))
@@ -148,9 +148,9 @@ func TestAQuestionThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// TestAQuestionAboutAPredecessor checks that the mirror sends no reminder about a deleted work to the next work of the
+// TestAReminderAboutAnEarlierWork checks that the mirror sends no reminder about a deleted work to the next work of the
 // same name.
-func TestAQuestionAboutAPredecessor(t *testing.T) {
+func TestAReminderAboutAnEarlierWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
 		w := follow(t, m)
@@ -186,9 +186,9 @@ func (w *world) createMany(t *testing.T, many int, prefix string) (made []string
 	return made
 }
 
-// TestManyThatDoNotAnswer checks that the mirror sends a few reminders a second, and that a new work does not wait for
-// all earlier works.
-func TestManyThatDoNotAnswer(t *testing.T) {
+// TestRemindersForManyWorks checks that the mirror sends a few reminders a second, and that a new work does not wait
+// for all earlier works.
+func TestRemindersForManyWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())
 		w.createMany(t, 1000, "away-")
@@ -205,9 +205,9 @@ func TestManyThatDoNotAnswer(t *testing.T) {
 	})
 }
 
-// TestAMaestroThatIsBehind checks a Maestro with 15 answers a second, where most answers come late. The mirror sends
+// TestASlowMaestro checks a Maestro with 15 answers a second, where most answers come late. The mirror sends
 // fewer reminders, but still sends a lost work again.
-func TestAMaestroThatIsBehind(t *testing.T) {
+func TestASlowMaestro(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many, lost, rate = 900, 450, 15
 		w := follow(t, maestrotest.New())
@@ -231,9 +231,9 @@ func TestAMaestroThatIsBehind(t *testing.T) {
 	})
 }
 
-// TestABurstThatIsLost checks that the mirror sends a lost burst again at the full pace. An answer after a reminder is
+// TestALostBurst checks that the mirror sends a lost burst again at the full pace. An answer after a reminder is
 // not late.
-func TestABurstThatIsLost(t *testing.T) {
+func TestALostBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 200
 		w := follow(t, maestrotest.New())

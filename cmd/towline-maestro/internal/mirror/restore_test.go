@@ -11,9 +11,9 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAnEarlierSpecComesBack checks that the mirror repeats a write confirmed and lost by Maestro, with a version that
+// TestALostWriteIsRepeated checks that the mirror repeats a write confirmed and lost by Maestro, with a version that
 // no agent has seen.
-func TestAnEarlierSpecComesBack(t *testing.T) {
+func TestALostWriteIsRepeated(t *testing.T) {
 	for name, notice := range map[string]func(w *world){
 		"a status tells":  func(w *world) { w.maestro.Report(first, "of the earlier spec") },
 		"a list shows it": func(w *world) { w.maestro.Cut() },
@@ -49,8 +49,8 @@ func TestAnEarlierSpecComesBack(t *testing.T) {
 	}
 }
 
-// TestWritingAgainIsInterrupted checks that the next process finishes the interrupted repeat of a write.
-func TestWritingAgainIsInterrupted(t *testing.T) {
+// TestAnInterruptedRepeatOfAWrite checks that the next process finishes the interrupted repeat of a write.
+func TestAnInterruptedRepeatOfAWrite(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
 	w.create("a", manifests("x", "one"))
@@ -84,9 +84,9 @@ func TestWritingAgainIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestARestore checks a restore of the database. The mirror deletes no work because of a missing row or an extra row.
-// The owners of the works see the difference, and decide.
-func TestARestore(t *testing.T) {
+// TestARestoreOfTheDatabase checks a restore of the database. The mirror deletes no work because of a missing row or an
+// extra row. The owners of the works see the difference, and decide.
+func TestARestoreOfTheDatabase(t *testing.T) {
 	t.Run("the work is younger than the backup", func(t *testing.T) {
 		w := follow(t, maestrotest.New())
 		backup := w.maestro.Backup()

@@ -15,9 +15,9 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
-// TestAnotherShape checks an update that Maestro would refuse. The mirror writes a second bundle. The earlier bundle is
-// deleted after the agent has applied the second bundle.
-func TestAnotherShape(t *testing.T) {
+// TestAChangeOfTheShape checks an update that Maestro would refuse. The mirror writes a second bundle. The earlier
+// bundle is deleted after the agent has applied the second bundle.
+func TestAChangeOfTheShape(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one", "two"))
 	w.maestro.Report(first, "applied")
@@ -55,8 +55,8 @@ func TestAnotherShape(t *testing.T) {
 	}
 }
 
-// TestAnotherShapeAndARestart checks that the next process finishes a change of the shape.
-func TestAnotherShapeAndARestart(t *testing.T) {
+// TestAChangeOfTheShapeAndARestart checks that the next process finishes a change of the shape.
+func TestAChangeOfTheShapeAndARestart(t *testing.T) {
 	m := maestrotest.New()
 	w := follow(t, m)
 	made := w.create("a", manifests("x", "one"))
@@ -75,10 +75,10 @@ func TestAnotherShapeAndARestart(t *testing.T) {
 	})
 }
 
-// TestAReleaseOfAnotherShape checks the deletion of an earlier bundle whose objects must stay on the cluster. The
-// bundle is deleted only after the agent has given up the ownership. Otherwise the agent would delete the objects.
+// TestAReleaseDuringAChangeOfTheShape checks the deletion of an earlier bundle whose objects must stay on the cluster.
+// The bundle is deleted only after the agent has given up the ownership. Otherwise the agent would delete the objects.
 // Until then, a deletion of the work is a conflict.
-func TestAReleaseOfAnotherShape(t *testing.T) {
+func TestAReleaseDuringAChangeOfTheShape(t *testing.T) {
 	for name, deletes := range map[string]bool{"the earlier bundle goes": false, "the work is deleted": true} {
 		t.Run(name, func(t *testing.T) {
 			m := maestrotest.New()

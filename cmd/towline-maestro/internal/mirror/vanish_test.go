@@ -74,9 +74,9 @@ func TestARowThatNobodyHasDeleted(t *testing.T) {
 	}
 }
 
-// TestAnIDThatIsKnown checks a restored row whose id a stranger knows. After the agent has applied the restored row,
-// the work gets a new id, and the row with the known id is deleted.
-func TestAnIDThatIsKnown(t *testing.T) {
+// TestAnIDThatAStrangerKnows checks a restored row whose id a stranger knows. After the agent has applied the restored
+// row, the work gets a new id, and the row with the known id is deleted.
+func TestAnIDThatAStrangerKnows(t *testing.T) {
 	w := delivered(t)
 	w.maestro.Removed(first)
 	w.eventually("the row is there again", func() bool { return w.has(first) })
@@ -117,9 +117,9 @@ func ofAnEarlierVersion(t *testing.T) *maestrotest.Maestro {
 	return m
 }
 
-// TestAnUpgrade checks that a work from an earlier version survives the upgrade. The old row stays until the agent has
-// applied the work under a secret id.
-func TestAnUpgrade(t *testing.T) {
+// TestAnUpgradeGivesSecretIDs checks that a work from an earlier version survives the upgrade. The old row stays until
+// the agent has applied the work under a secret id.
+func TestAnUpgradeGivesSecretIDs(t *testing.T) {
 	m := ofAnEarlierVersion(t)
 	w := follow(t, m)
 	w.eventually("the work has another id", func() bool { return w.has(second) })
@@ -170,9 +170,9 @@ func TestAMigrationMovesNothing(t *testing.T) {
 	})
 }
 
-// TestARowThatGoesAgainAndAgain checks a cluster that removes its own rows repeatedly. The restores become rarer and
+// TestRepeatedRestoresBecomeRarer checks a cluster that removes its own rows repeatedly. The restores become rarer and
 // rarer.
-func TestARowThatGoesAgainAndAgain(t *testing.T) {
+func TestRepeatedRestoresBecomeRarer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := delivered(t)
 		var written atomic.Int32
@@ -225,9 +225,9 @@ func TestAnOwnDeletionIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotWriteRestoresNothing checks that a process without the permission to write restores no row. The leading
+// TestAFollowerRestoresNoRow checks that a process without the permission to write restores no row. The leading
 // process restores the row.
-func TestWhoMayNotWriteRestoresNothing(t *testing.T) {
+func TestAFollowerRestoresNoRow(t *testing.T) {
 	w := delivered(t)
 	w.mirror.MayWrite = func() error { return errors.New("another one leads") }
 	w.maestro.Drop(first)
@@ -239,9 +239,9 @@ func TestWhoMayNotWriteRestoresNothing(t *testing.T) {
 	}
 }
 
-// TestALostAndADeletedBundle checks a work with two bundles, of which Maestro loses the later bundle. The mirror
+// TestALostLaterBundle checks a work with two bundles, of which Maestro loses the later bundle. The mirror
 // restores the later bundle. The earlier bundle is deleted after the agent has applied the later bundle.
-func TestALostAndADeletedBundle(t *testing.T) {
+func TestALostLaterBundle(t *testing.T) {
 	w := delivered(t)
 	w.mustUpdate(manifests("y", "two"))
 	w.maestro.Drop(second)

@@ -466,8 +466,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNoStream: the server refuses a watch with a request for all works first. client-go's caches then use lists.
-func TestNoStream(t *testing.T) {
+// TestWatchListIsRefused: the server refuses a watch with a request for all works first. client-go's caches then use
+// lists.
+func TestWatchListIsRefused(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
 	_, err := w.works.Watch(t.Context(), metav1.ListOptions{
@@ -554,9 +555,9 @@ func (w *world) says(parts ...string) {
 	}
 }
 
-// TestAProcessThatIsFollowed: a process is not ready after the election of a new leader, and refuses reads, because the
-// works of the process may be old.
-func TestAProcessThatIsFollowed(t *testing.T) {
+// TestAFormerLeaderRefusesReads: a process is not ready after the election of a new leader, and refuses reads, because
+// the works of the process may be old.
+func TestAFormerLeaderRefusesReads(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
 	lost := "another process leads"
@@ -573,8 +574,8 @@ func TestAProcessThatIsFollowed(t *testing.T) {
 	}
 }
 
-// TestNotFilled: a process without access to the works is not ready, and reports the reason.
-func TestNotFilled(t *testing.T) {
+// TestNotReadyWithoutTheWorks: a process without access to the works is not ready, and reports the reason.
+func TestNotReadyWithoutTheWorks(t *testing.T) {
 	m := maestrotest.New()
 	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errors.New("connection refused") }})
 	start(t, m).says(errNotFilled.Error(), "the last error: read", "connection refused")
@@ -626,8 +627,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestMetadataOnly: a dynamic client lists works with the manifests.
-func TestMetadataOnly(t *testing.T) {
+// TestListsHaveTheManifests: a dynamic client lists works with the manifests.
+func TestListsHaveTheManifests(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
 	client, err := dynamic.NewForConfig(w.config)
