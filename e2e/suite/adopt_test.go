@@ -38,10 +38,10 @@ func byHand(ctx context.Context, on, name, spec string, finalizers ...string) *a
 	return app
 }
 
-var _ = Describe("An Application that its cluster has already", func() {
+var _ = Describe("An Application that exists on its cluster", func() {
 	const on = "cluster3"
 
-	It("is taken over without a restart where it says the same", func(ctx SpecContext) {
+	It("is taken over without a restart if the content is equal", func(ctx SpecContext) {
 		const name = "by-hand"
 		byHand(ctx, on, name, spec("guestbook", name))
 		before, synced := uids(ctx, on, name), syncs(ctx, on, name)
@@ -68,7 +68,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
 	})
 
-	It("is left as it is where it differs, until someone says always", func(ctx SpecContext) {
+	It("stays unchanged if the content differs, until adopt is always", func(ctx SpecContext) {
 		const name = "by-hand-too"
 		there := byHand(ctx, on, name, strings.Replace(spec("guestbook", name), `"targetRevision":"main"`, `"targetRevision":"HEAD"`, 1))
 		before := uids(ctx, on, name)
@@ -120,7 +120,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Expect(uids(ctx, on, name)).To(Equal(before))
 	})
 
-	It("is not touched where how to adopt it cannot be read", func(ctx SpecContext) {
+	It("stays unchanged if the adopt annotation is invalid", func(ctx SpecContext) {
 		const name = "by-hand-misspelt"
 		there := byHand(ctx, on, name, spec("guestbook", name))
 		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, "Never") })
@@ -131,7 +131,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")
 	})
 
-	It("is looked for before anything is sent where it is never to be taken over", func(ctx SpecContext) {
+	It("is looked for before a delivery if adopt is never", func(ctx SpecContext) {
 		app := standalone(ctx, "nobodys", on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
 		expectAtRest(ctx, app.Name)
 		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.UpdateModeOf, Not(Equal(work.ReadOnly))))
@@ -151,7 +151,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
 		Expect(uids(ctx, on, app.Name)).To(Equal(before))
 
-		By("one that the cluster does not want to be taken back")
+		By("a release whose undo the cluster refuses")
 		release()
 		_, err := f.Cluster(on).Kubectl(ctx, "-n", argocdNamespace, "annotate", "applications.argoproj.io", app.Name, apis.AnnotationWork+"-")
 		Expect(err).NotTo(HaveOccurred())

@@ -43,7 +43,7 @@ func patchOf(component string) string {
 }
 
 var _ = Describe("The agents' metrics", Serial, func() {
-	It("are for those who may read them, where the component agent-secure-metrics is used", func(ctx SpecContext) {
+	It("are readable only with a right, with the component agent-secure-metrics", func(ctx SpecContext) {
 		const on = "cluster1"
 		c := f.Cluster(on)
 		installAddOn(ctx)

@@ -43,7 +43,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		}
 	})
 
-	It("is Available by what the add-on manager says", func(ctx SpecContext) {
+	It("is Available by the add-on manager's condition", func(ctx SpecContext) {
 		for on := range apps {
 			Eventually(ctx, func(ctx context.Context) (string, error) {
 				return f.Hub.Kubectl(ctx, "get", "managedclusteraddons.addon.open-cluster-management.io", towline.AddOn, "--namespace", on,
@@ -52,14 +52,14 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		}
 	})
 
-	It("shows on the hub all that each cluster has", func(ctx SpecContext) {
+	It("shows on the hub the whole status of each cluster", func(ctx SpecContext) {
 		for on, name := range apps {
 			expectHealthy(ctx, name)
 			expectSameDetail(ctx, on, name)
 		}
 	})
 
-	It("shows it in argocd app get and app history, and in the report", func(ctx SpecContext) {
+	It("shows the status in argocd app get and app history, and in the report", func(ctx SpecContext) {
 		argo := login(ctx)
 		for on, name := range apps {
 			health := `\s+Healthy`
@@ -80,7 +80,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		}
 	})
 
-	It("does not hang on what only argocd-server's cache could answer", func(ctx SpecContext) {
+	It("lets argocd app resources fail at once while argocd-server's cache has no tree", func(ctx SpecContext) {
 		argo := login(ctx)
 		began := time.Now()
 		out := argo(ctx, "app", "resources", apps["cluster1"])
@@ -88,7 +88,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		Expect(out).To(ContainSubstring("cache: key is missing"), "docs/agent.md says so")
 	})
 
-	It("shows in the tree what each cluster has, where Towline is told of argocd-server's cache", func(ctx SpecContext) {
+	It("shows the tree of each cluster if Towline knows argocd-server's cache", func(ctx SpecContext) {
 		shower, err := towline.Run(ctx, f, binary, "towline-tree",
 			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}))
 		Expect(err).NotTo(HaveOccurred())
@@ -108,7 +108,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 			}
 		}
 
-		By("refusing what would reach for the hub's own resources")
+		By("refusing requests for the hub's own resources")
 		hubs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-rbac-cm"}}
 		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
 		forge := func(ctx context.Context) error {
@@ -166,7 +166,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 			MatchRegexp(`apps\s+Deployment\s+` + app.Name + `\s+guestbook-ui\s+No`))
 	})
 
-	It("blanks nothing while it is gone, and catches up when it is back", func(ctx SpecContext) {
+	It("blanks no field during its absence, and catches up afterwards", func(ctx SpecContext) {
 		name := apps["cluster1"]
 		Expect(agents["cluster1"].Kill()).To(Succeed())
 		addConfigMap(ctx, "while-the-agent-is-gone")
@@ -177,7 +177,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		expectSameDetail(ctx, "cluster1", name)
 	})
 
-	It("lives through a hub that is away, and catches up", long, func(ctx SpecContext) {
+	It("survives an outage of the hub, and catches up", long, func(ctx SpecContext) {
 		name, pid := apps["cluster2"], agents["cluster2"].PID()
 		back := outage(ctx, func(string) {
 			addConfigMap(ctx, "while-the-hub-is-away")
@@ -201,7 +201,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		AddReportEntry("from the change on the cluster to the hub", measure(ctx, "cluster1", apps["cluster1"]))
 	})
 
-	It("may do on the hub what it must, and nothing else", func(ctx SpecContext) {
+	It("has only the necessary rights on the hub", func(ctx SpecContext) {
 		as := "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:towline-agent-agent"
 		group := "system:open-cluster-management:cluster:cluster1:addon:towline-agent"
 		can := func(verb, resource, namespace string) string {
@@ -225,7 +225,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		}
 	})
 
-	It("leaves no report when the app goes", func(ctx SpecContext) {
+	It("leaves no report after the deletion of the app", func(ctx SpecContext) {
 		app := standalone(ctx, "with-agent-and-gone", "cluster1")
 		expectHealthy(ctx, app.Name)
 		report := appReportOf(ctx, app.Name)

@@ -117,7 +117,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		e.clears(ctx, "TowlineApplicationsBlocked", began)
 	}, NodeTimeout(10*soon))
 
-	It("of a status that no Argo CD has written", inEtcd, func(ctx SpecContext) {
+	It("of a status without an Argo CD", inEtcd, func(ctx SpecContext) {
 		app := standalone(ctx, "alert-misreported", on)
 		expectAtRest(ctx, app.Name)
 		began := e.begins(ctx, "TowlineFeedbackRejected")
@@ -143,7 +143,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		e.clears(ctx, "TowlineDeletionStuck", began)
 	}, NodeTimeout(10*soon))
 
-	It("of somebody who writes works that Towline writes", func(ctx SpecContext) {
+	It("of a second writer of Towline's works", func(ctx SpecContext) {
 		app := standalone(ctx, "alert-fought-over", on)
 		expectAtRest(ctx, app.Name)
 		began := e.begins(ctx, "TowlineWritesOnQuietHub")
@@ -153,7 +153,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		e.clears(ctx, "TowlineWritesOnQuietHub", time.Now())
 	})
 
-	It("of what an Application needs", func(ctx SpecContext) {
+	It("of a missing dependency of an Application", func(ctx SpecContext) {
 		began := e.begins(ctx, "TowlineDependenciesFailing")
 		needy := standalone(ctx, "alert-needy", on, func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationWith, "secret/alert-missing")

@@ -192,7 +192,7 @@ func (p prometheus) metrics(ctx context.Context) []string {
 var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|workqueue|controller_runtime|rest_client)_[a-z0-9_]+`)
 
 var _ = Describe("The alerts, in a real Prometheus", func() {
-	It("fire when their cause is there, clear when it is gone, and are about metrics that Towline has", func(ctx SpecContext) {
+	It("fire with their cause, clear after its end, and use metrics that Towline has", func(ctx SpecContext) {
 		p, expressions := startPrometheus(ctx, scraped{})
 		blocked, lacking := Equal("TowlineApplicationsBlocked "+apis.ReasonClusterNotFound), HavePrefix("TowlineDependenciesFailing")
 

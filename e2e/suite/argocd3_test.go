@@ -76,7 +76,7 @@ var _ = Describe("What is new in Argo CD 3", func() {
 		}
 	})
 
-	It("has fields that an older Argo CD refuses: the Application says which, and goes on when it is gone", func(ctx SpecContext) {
+	It("has fields that an older Argo CD refuses: the Application names the field, and continues without the field", func(ctx SpecContext) {
 		newer, older := clustersWith("3")[0], clustersWith("2.14")[0]
 		with := func(on string) func(*fixture.ApplicationBuilder) {
 			return func(b *fixture.ApplicationBuilder) {

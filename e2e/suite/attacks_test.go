@@ -156,7 +156,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
-		It("makes its Application one of another's ApplicationSet", func(ctx SpecContext) {
+		It("makes its Application a part of a foreign ApplicationSet", func(ctx SpecContext) {
 			harmless(ctx, func() {
 				set := raw("argoproj.io/v1alpha1", "ApplicationSet", argocdNamespace, victimSet)
 				Expect(hub.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
@@ -311,7 +311,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
-		It("marks a work of its own as another's", inEtcd, func(ctx SpecContext) {
+		It("marks its own work as the work of a second Application", inEtcd, func(ctx SpecContext) {
 			harmless(ctx, func() {
 				forged := raw("work.open-cluster-management.io/v1", "ManifestWork", "cluster1", "innocent")
 				forged.Object["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{}}}
@@ -405,7 +405,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 
 	Context("by a flood", Ordered, func() { floods(&tenant, &agent, &addon) })
 
-	It("by the agent of one cluster reads the works of another", func(ctx SpecContext) {
+	It("by the agent of a cluster reads the works of a second cluster", func(ctx SpecContext) {
 		harmless(ctx, func() {
 			list := &workv1.ManifestWorkList{}
 			Expect(hub.List(ctx, list, client.InNamespace("cluster2"))).To(Succeed())

@@ -92,7 +92,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		Eventually(ctx, read(hub, reportOf(set))).ShouldNot(BeNil())
 	})
 
-	It("follows an ApplicationSet until all is well, and shows it", func(ctx SpecContext) {
+	It("follows an ApplicationSet until all Applications are well, and shows the ApplicationSet", func(ctx SpecContext) {
 		admin := f.Hub.Kubeconfig()
 		out, code := once(ctx, admin, "status shown -w --timeout 4m")
 		Expect(code).To(BeZero(), out)
@@ -120,7 +120,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		tells(ctx, admin, "stats", 0, "namespace argocd", "health Healthy")
 	})
 
-	It("shows where one cluster is broken", func(ctx SpecContext) {
+	It("shows a broken cluster", func(ctx SpecContext) {
 		admin := f.Hub.Kubeconfig()
 		apply(ctx, shownSet(set, "not-there"))
 		Eventually(ctx, func(ctx context.Context) (string, error) {
@@ -139,7 +139,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		tells(ctx, admin, "stats -A", 0, "reason ComparisonError")
 	})
 
-	It("shows a tenant the same of his namespace, and what he may not read", func(ctx SpecContext) {
+	It("shows a tenant the same for the tenant's namespace, and names the unreadable objects", func(ctx SpecContext) {
 		tells(ctx, tenant, "status shown", 2, "✗ shown-cluster2", "ComparisonError")
 		tells(ctx, tenant, "get apps --problems", 0, "shown-cluster2")
 		tells(ctx, tenant, "tree shown --compact", 0, "✗ Application argocd/shown-cluster2", "? not allowed: list manifestworks")
@@ -151,7 +151,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		tells(ctx, tenant, "get apps -A", 4, "forbidden")
 	})
 
-	It("follows until it is mended", func(ctx SpecContext) {
+	It("follows until the cluster is fixed", func(ctx SpecContext) {
 		follows, err := gexec.Start(exec.CommandContext(ctx, plugin, "status", set, "-w", "--timeout", "4m",
 			"--kubeconfig", tenant, "--namespace", argocdNamespace), GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())

@@ -43,7 +43,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		before = uids(ctx, on, app.Name)
 	})
 
-	It("gets all back when it is built from nothing under its name, and nobody touches the hub", func(ctx SpecContext) {
+	It("gets all Applications back if rebuilt from nothing under its name, without a change on the hub", func(ctx SpecContext) {
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(f.Cluster(on).Rebuild(ctx)).To(Succeed())
@@ -52,7 +52,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		Expect(read(hub, workOf(app))(ctx)).To(HaveField("UID", w.UID))
 	})
 
-	It("keeps what runs while the hub does not accept it, and follows again when it does", func(ctx SpecContext) {
+	It("keeps its workload while the hub does not accept the cluster, and follows the hub afterwards", func(ctx SpecContext) {
 		accept := func(ctx context.Context, accepted bool) {
 			patch := fmt.Sprintf(`{"spec":{"hubAcceptsClient":%t}}`, accepted)
 			Expect(hub.Patch(ctx, managed(), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
@@ -71,7 +71,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		Expect(uids(ctx, on, app.Name)).To(Equal(before))
 	})
 
-	It("gets all back when its ManagedCluster was deleted and is imported again", func(ctx SpecContext) {
+	It("gets all Applications back if its ManagedCluster was deleted and is imported again", func(ctx SpecContext) {
 		Expect(hub.Delete(ctx, managed())).To(Succeed())
 		Eventually(ctx, read(hub, managed())).Should(BeNil())
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
@@ -87,7 +87,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		AddReportEntry(fmt.Sprintf("before: %v, after: %v", before, uids(ctx, on, app.Name)))
 	})
 
-	It("is a move when it comes back under another name", func(ctx SpecContext) {
+	It("causes a move if it comes back under a new name", func(ctx SpecContext) {
 		const renamed = "renamed"
 		follows := standalone(ctx, "follows", on)
 		expectHealthy(ctx, follows.Name)

@@ -91,7 +91,7 @@ func (p prometheus) unanswered(ctx context.Context, queries []string) (lacking [
 }
 
 var _ = Describe("The dashboards, in a real Prometheus", Serial, func() {
-	It("have something to show in every query, of the hub and of an agent", func(ctx SpecContext) {
+	It("have data in every query, for the hub and for an agent", func(ctx SpecContext) {
 		By("running an agent, and having something to show")
 		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-dashboards")

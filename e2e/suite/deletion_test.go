@@ -27,7 +27,7 @@ spec:
 `
 
 var _ = Describe("A deletion with all of Argo CD's finalizers", func() {
-	It("waits for the cascade and for the hooks after it", func(ctx SpecContext) {
+	It("waits for the cascade and for the hooks after the cascade", func(ctx SpecContext) {
 		const name, on = "farewell", "cluster2"
 		Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
 		_, err := f.Git.Commit(ctx, name, map[string]string{"job.yaml": farewell}, "Say farewell")

@@ -121,7 +121,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		})
 	})
 
-	It("sends the AppProject along, and no credential that nobody let travel", func(ctx SpecContext) {
+	It("sends the AppProject along, and no credential without consent", func(ctx SpecContext) {
 		Eventually(ctx, read(cluster[on], project)).Should(HaveField("Spec.Destinations",
 			Equal([]argocd.ProjectDestination{{Server: apis.InClusterServer, Namespace: "web*"}})))
 		Eventually(ctx, func(ctx context.Context) (string, error) {
@@ -196,7 +196,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		}).WithTimeout(2 * time.Second).Should(BeEmpty())
 	})
 
-	It("sends along what the Application names, and overwrites nothing", func(ctx SpecContext) {
+	It("sends along the objects that the Application names, and overwrites no object", func(ctx SpecContext) {
 		namespaceOn(ctx, cluster[on], "web")
 		mine := secretOn("web", "mine")
 		mine.Data = map[string][]byte{"key": []byte("the cluster's own")}
@@ -223,7 +223,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		Expect(read(cluster[on], mine)(ctx)).To(HaveField("Data", HaveKeyWithValue("key", []byte("the cluster's own"))))
 	})
 
-	It("leaves a released Application all that it uses, and takes it back", func(ctx SpecContext) {
+	It("leaves a released Application all dependencies, and takes the dependencies back", func(ctx SpecContext) {
 		used := map[string]client.Object{
 			"credential": there, "Secret": secretOn("web", "db"), "ConfigMap": configMapOn("web", "settings"), "AppProject": project,
 		}
@@ -268,7 +268,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		}
 	})
 
-	It("takes all of it away with the Application, but for what others on the cluster may use", func(ctx SpecContext) {
+	It("removes the dependencies with the Application, except dependencies that others may use", func(ctx SpecContext) {
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		for _, gone := range []client.Object{there, secretOn("web", "db")} {
@@ -284,7 +284,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		Expect(left.Spec.SourceNamespaces).To(BeEmpty(), "rights that the hub would not take back any more")
 	})
 
-	It("tells nobody what the Secrets hold", func(ctx SpecContext) {
+	It("shows no content of Secrets", func(ctx SpecContext) {
 		events, err := f.Hub.Kubectl(ctx, "get", "events", "--all-namespaces", "--output=yaml")
 		Expect(err).NotTo(HaveOccurred())
 		apps, err := f.Hub.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output=yaml")

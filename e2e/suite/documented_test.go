@@ -114,7 +114,7 @@ var _ = Describe("The documentation", func() {
 		AddReportEntry(fmt.Sprintf("the hub takes %d of %d objects: %s", applied, len(objects), strings.Join(where, ", ")))
 	})
 
-	It("would be found to show a field that the hub does not know", func(ctx SpecContext) {
+	It("fails the check if the documentation shows an unknown field", func(ctx SpecContext) {
 		u := wholeOf("spec", map[string]any{"spec": map[string]any{"tolerates": "all"}})
 		Expect(dryRun(ctx, u)).To(MatchError(ContainSubstring("tolerates")))
 	})

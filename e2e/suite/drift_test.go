@@ -62,8 +62,8 @@ func appliedAt(ctx context.Context, on, name string) time.Time {
 	return time.Time{}
 }
 
-var _ = Describe("What the hub says", func() {
-	It("arrives where nothing but a type or a list has changed", func(ctx SpecContext) {
+var _ = Describe("The hub's spec on a cluster", func() {
+	It("arrives even if only a type or a list has changed", func(ctx SpecContext) {
 		const name = "corrected"
 		standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)
@@ -77,7 +77,7 @@ var _ = Describe("What the hub says", func() {
 			corrected.Sub(began).Round(time.Millisecond), time.Since(corrected).Round(time.Millisecond)))
 	})
 
-	It("is set back within a minute where somebody on the cluster has edited it", func(ctx SpecContext) {
+	It("is restored within a minute after an edit on the cluster", func(ctx SpecContext) {
 		const name = "drifts"
 		app := standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)
@@ -100,7 +100,7 @@ var _ = Describe("What the hub says", func() {
 		expectNoCondition(ctx, name, apis.ConditionEditedWarning)
 	})
 
-	It("is set back ever more slowly where a program on the cluster edits it again and again", long, func(ctx SpecContext) {
+	It("is restored more and more slowly after repeated edits by a program on the cluster", long, func(ctx SpecContext) {
 		const name = "fought"
 		app := standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)
@@ -114,7 +114,7 @@ var _ = Describe("What the hub says", func() {
 		Expect(count).To(BeNumerically("<=", 6))
 	})
 
-	It("is not fought over with an Argo CD that keeps it in another form", long, func(ctx SpecContext) {
+	It("is not written again if the cluster's Argo CD stores the spec in a different form", long, func(ctx SpecContext) {
 		const plain = "normalized"
 		app := standalone(ctx, plain, "cluster2", func(b *fixture.ApplicationBuilder) {
 			b.Spec(`{"project":"default","source":{"repoURL":"` + f.Git.URL(fleet.AppsRepo) + `","path":"guestbook","targetRevision":"main",` +
@@ -130,7 +130,7 @@ var _ = Describe("What the hub says", func() {
 		Expect(work.EditSeenBy(workNow(ctx, app)).Count).To(BeZero())
 	})
 
-	It("is kept for a cascade whose finalizer somebody on the cluster has removed", func(ctx SpecContext) {
+	It("includes the finalizer for a cascade, even after its removal on the cluster", func(ctx SpecContext) {
 		const name = "unfinalized"
 		app := standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)

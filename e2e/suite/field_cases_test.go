@@ -125,7 +125,7 @@ var _ = Describe("A destination on the cluster", func() {
 		expectHealthy(ctx, name)
 	})
 
-	It("is the name that the cluster's Argo CD has for the cluster, where that one refuses kubernetes.default.svc", Serial, long, func(ctx SpecContext) {
+	It("is the cluster Argo CD's own name for the cluster, if that Argo CD refuses kubernetes.default.svc", Serial, long, func(ctx SpecContext) {
 		const name, refused = "by-own-name", "by-no-name"
 		on := clustersWith("3")[0] // Argo CD 2.14 never refuses the address
 		s := selfSecret(on, "edge-1")

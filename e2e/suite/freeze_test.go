@@ -21,7 +21,7 @@ func releaseMap(release string) map[string]string {
 }
 
 var _ = Describe("An Application whose binding is deleted", func() {
-	It("deploys nothing that is pushed to Git until the binding is back", func(ctx SpecContext) {
+	It("deploys no new commit until the binding is back", func(ctx SpecContext) {
 		const name, on = "frozen", "cluster1"
 		manifest, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/deployment.yaml")
 		Expect(err).NotTo(HaveOccurred())

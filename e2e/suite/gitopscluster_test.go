@@ -135,7 +135,7 @@ var _ = Describe("A GitOpsCluster", usesRights, imports, func() {
 		Expect(towline.WaitImported(ctx, f)).To(Succeed())
 		AddReportEntry(fmt.Sprintf("3 clusters imported after %.2f s", time.Since(began).Seconds()))
 		Eventually(ctx, clusterSecrets).Should(HaveLen(3)) // the Secret of another spec's cluster may still be removed
-		By("putting back what somebody changes or takes away")
+		By("restoring changed and deleted parts")
 		drift(ctx, "configmap", "ocm-placement-generator", `{"data":{"matchKey":"nonsense"}}`, "{.data.matchKey}", "clusterName")
 		drift(ctx, "role", "ocm-placement-consumer", `{"rules":[]}`, "{.rules[0].verbs}", `["list"]`)
 		drift(ctx, "rolebinding", "ocm-placement-consumer", `{"subjects":[]}`, "{.subjects[0].name}", "system:serviceaccounts:argocd")
@@ -154,7 +154,7 @@ var _ = Describe("A GitOpsCluster", usesRights, imports, func() {
 		show(ctx, "imported", "describe", "gitopsclusters", "clusters")
 	})
 
-	It("moves a cluster to another overlay by a label, and takes it off in order", long, func(ctx SpecContext) {
+	It("moves a cluster to a second overlay by a label, and removes the app before the Secret", long, func(ctx SpecContext) {
 		const app = "cluster1-environment"
 		deployed := func(name string) func(context.Context) (int32, error) {
 			return func(ctx context.Context) (int32, error) {
@@ -236,7 +236,7 @@ spec:
 		}).Should(BeEmpty())
 	})
 
-	It("keeps a cluster known that has left its Placement while an Application targets it", long, func(ctx SpecContext) {
+	It("keeps the Secret of a cluster outside the Placement while an Application targets the cluster", long, func(ctx SpecContext) {
 		app := standalone(ctx, "lingering", "cluster2")
 		expectHealthy(ctx, app.Name)
 		chooseAllBut(ctx, "cluster2")
@@ -249,7 +249,7 @@ spec:
 		Expect(read(hub, app)(ctx)).To(BeNil())
 	})
 
-	It("lets an app follow the best score from cluster to cluster", func(ctx SpecContext) {
+	It("moves an app to the cluster with the best score", func(ctx SpecContext) {
 		for _, c := range f.Clusters() {
 			score(ctx, c.Name(), 0)
 		}
@@ -276,7 +276,7 @@ spec:
 		AddReportEntry(fmt.Sprintf("moved to the best cluster after %.2f s", time.Since(began).Seconds()))
 	})
 
-	It("puts the token of a ManagedServiceAccount into the Secrets where it is asked to, and nowhere else", imports, func(ctx SpecContext) {
+	It("puts the token of a ManagedServiceAccount only into the requested Secrets", imports, func(ctx SpecContext) {
 		const account = "argocd-manager"
 		token := mintToken(ctx, "cluster1", account)
 		Expect(hub.Create(ctx, token)).To(Succeed())

@@ -24,7 +24,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 
 	AfterAll(func(ctx SpecContext) { withoutGuestbook(ctx) })
 
-	It("becomes a healthy app on every cluster, and the hub says so", func(ctx SpecContext) {
+	It("becomes a healthy app on every cluster, and the hub shows the health", func(ctx SpecContext) {
 		began := time.Now()
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml")).To(Succeed())
 		head, err := f.Git.Head(ctx, fleet.AppsRepo)
@@ -52,7 +52,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 		}
 	})
 
-	It("shows on the hub exactly what each cluster has", func(ctx SpecContext) {
+	It("shows on the hub exactly the status of each cluster", func(ctx SpecContext) {
 		for on, name := range apps {
 			Eventually(ctx, func(g Gomega, ctx context.Context) {
 				there, err := read(cluster[on], named(name))(ctx)
@@ -127,7 +127,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 		Consistently(ctx, versions).WithTimeout(10 * time.Second).Should(Equal(expectSettled(ctx, versions)))
 	})
 
-	It("takes the apps off the clusters when it goes", func(ctx SpecContext) {
+	It("removes the apps from the clusters on its deletion", func(ctx SpecContext) {
 		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", "guestbook-app-set", "--wait=false")
 		Expect(err).NotTo(HaveOccurred())
 		for on, name := range apps {
@@ -214,7 +214,7 @@ var _ = Describe("Every example", func() {
 		}
 	})
 
-	It("those for OpenShift GitOps are accepted", func(ctx SpecContext) {
+	It("the examples for OpenShift GitOps are accepted", func(ctx SpecContext) {
 		for _, plane := range []*fleet.ControlPlane{&f.Hub.ControlPlane, &f.Cluster("cluster1").ControlPlane} {
 			namespaceOn(ctx, clientOf(plane), "openshift-gitops")
 		}

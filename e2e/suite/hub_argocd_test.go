@@ -41,7 +41,7 @@ var _ = Describe("The hub's Argo CD", Serial, func() {
 		AddReportEntry("/api/v1/applications/linked/links", links(plain.Name)(ctx))
 	})
 
-	It("has pulled Applications in argocd_app_info", func(ctx SpecContext) {
+	It("shows pulled Applications in argocd_app_info", func(ctx SpecContext) {
 		teller, err := towline.Run(ctx, f, binary, "towline-info",
 			"--controllers=resourcetree", "--leader-elect=false", "--argocd-app-info", "--metrics-secure=false")
 		Expect(err).NotTo(HaveOccurred())

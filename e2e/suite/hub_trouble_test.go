@@ -24,7 +24,7 @@ import (
 const calm = 20
 
 var _ = Describe("A hub in trouble", Serial, long, func() {
-	It("whose etcd is full gets few requests, and delivers again by itself when there is room", func(ctx SpecContext) {
+	It("whose etcd is full gets few requests, and delivers again without help after space is free", func(ctx SpecContext) {
 		app := standalone(ctx, "no-room", "cluster1")
 		expectAtRest(ctx, app.Name)
 		start := stopWorkingWithHub(ctx)
@@ -61,7 +61,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		AddReportEntry(fmt.Sprintf("a change arrived %.1f s after there was room", time.Since(began).Seconds()))
 	}, NodeTimeout(5*soon))
 
-	It("that gives Towline three seats and no queue has everything delivered, and the leader stays", func(ctx SpecContext) {
+	It("that gives Towline three seats and no queue delivers every Application, and keeps the leader", func(ctx SpecContext) {
 		apply(ctx, narrow)
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "flowschema,prioritylevelconfiguration", "towline-narrow")

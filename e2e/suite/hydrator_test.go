@@ -44,7 +44,7 @@ func expectRefreshed(ctx context.Context, name string) {
 }
 
 var _ = Describe("Argo CD's source hydrator", func() {
-	It("hydrates on the cluster what is pulled, and the hub says why it could not", func(ctx SpecContext) {
+	It("hydrates a pulled Application on the cluster, and the hub shows failures", func(ctx SpecContext) {
 		const name, file = "hydrated", "configmap.yaml"
 		on := clustersWith("3")[0]
 		Expect(f.Cluster(on).StartCommitServer(ctx)).To(Succeed())
@@ -99,13 +99,13 @@ var _ = Describe("Argo CD's source hydrator", func() {
 		AddReportEntry("HydrationError", message)
 		expectHealthy(ctx, name) // the previously hydrated version stays
 
-		By("one that can")
+		By("a commit that can be rendered")
 		commits(rendering(file, "fourth"))
 		refreshed()
 		deployed("fourth")
 		expectNoCondition(ctx, name, apis.ConditionHydrationError)
 
-		By("one that cannot be pushed, and a refresh when it can: by itself Argo CD tries again after two minutes")
+		By("a commit that cannot be pushed, and a refresh after the fix: Argo CD tries again after two minutes")
 		Expect(f.Cluster(on).StopCommitServer(ctx)).To(Succeed())
 		commits(rendering(file, "fifth"))
 		refreshed()

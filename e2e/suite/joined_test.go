@@ -68,7 +68,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 			for _, c := range f.Clusters() {
 				Eventually(ctx, read(hub, named("joined-"+c.Name()))).Should(BeNil())
 			}
-			By("detaching it, which its agents end well")
+			By("detaching the cluster, whose agents end well")
 			Expect(f.Leave(ctx, newcomer)).To(Succeed())
 			delete(cluster, newcomer)
 		}, NodeTimeout(3*time.Minute))
@@ -101,7 +101,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		}).Should(Equal("mirror.local/edge/towline:latest"))
 	})
 
-	It("gets its rights where its Argo CD is", func(ctx SpecContext) {
+	It("gets its rights in the namespace of its Argo CD", func(ctx SpecContext) {
 		const elsewhere = "argocd-elsewhere"
 		namespaceOn(ctx, cluster[newcomer], elsewhere)
 		apply(ctx, `

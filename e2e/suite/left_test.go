@@ -60,7 +60,7 @@ var _ = Describe("An Application to which others on its cluster gave Argo CD's f
 		Expect(err).NotTo(HaveOccurred())
 	}
 
-	It("keeps its workload when it changes its namespace there", func(ctx SpecContext) {
+	It("keeps its workload during a change of its namespace on the cluster", func(ctx SpecContext) {
 		const name = "held-here"
 		applicationsIn(ctx, on, elsewhere)
 		madeThere(apis.FinalizerResources)(ctx, name)
@@ -91,7 +91,7 @@ var _ = Describe("An Application to which others on its cluster gave Argo CD's f
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	})
 
-	DescribeTable("keeps its workload when the hub's is deleted without a cascade", func(
+	DescribeTable("keeps its workload after the deletion of the hub's Application without a cascade", func(
 		ctx SpecContext, name string, takenOver func(context.Context, string) *argocd.Application,
 	) {
 		app := takenOver(ctx, name)
@@ -112,13 +112,13 @@ var _ = Describe("An Application to which others on its cluster gave Argo CD's f
 		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 
-		By("being made again, to take along what is left")
+		By("the recreation, which takes the remaining workload along")
 		standalone(ctx, name, on)
 		expectHealthy(ctx, name)
 		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
 	},
 		Entry("after its finalizer was taken off", "held-and-dropped", madeThere(apis.FinalizerResources)),
 		Entry("though it never had a finalizer", "held-and-preserved", madeThere()),
-		Entry("where an older controller brought it", "held-by-older", broughtThere),
+		Entry("delivered by an older controller", "held-by-older", broughtThere),
 	)
 })

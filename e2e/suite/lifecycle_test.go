@@ -22,7 +22,7 @@ import (
 )
 
 var _ = Describe("A hub Application", usesRights, func() {
-	It("is gone only when its cluster has removed the app", func(ctx SpecContext) {
+	It("is deleted only after the cluster has removed the Application", func(ctx SpecContext) {
 		app := standalone(ctx, "held", "cluster1")
 		expectAtRest(ctx, app.Name)
 		deployment(ctx, "cluster1", app.Name)
@@ -50,7 +50,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
 	})
 
-	It("that was deleted while Towline was down is taken off its cluster when it is back", func(ctx SpecContext) {
+	It("that was deleted without a running Towline is removed from its cluster after the restart", func(ctx SpecContext) {
 		app := standalone(ctx, "missed", "cluster1", func(b *fixture.ApplicationBuilder) { b.Finalizers() })
 		expectHealthy(ctx, app.Name)
 		tow.Stop()
@@ -62,7 +62,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(BeNil())
 	})
 
-	It("moves to another cluster: there first, then away from here", func(ctx SpecContext) {
+	It("moves to a second cluster: delivered there before the removal from the first", func(ctx SpecContext) {
 		app := standalone(ctx, "moved", "cluster1")
 		expectHealthy(ctx, app.Name)
 		old := workOf(app)
@@ -74,7 +74,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		expectHealthy(ctx, app.Name)
 	})
 
-	It("keeps its workload when it changes its namespace there", func(ctx SpecContext) {
+	It("keeps its workload during a change of its namespace on the cluster", func(ctx SpecContext) {
 		const on, elsewhere = "cluster1", "other-apps"
 		applicationsIn(ctx, on, elsewhere)
 		app := standalone(ctx, "rehoused", on)
@@ -97,7 +97,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	})
 
-	It("keeps its workload when someone tampers with its work", func(ctx SpecContext) {
+	It("keeps its workload after a change of its work by a user", func(ctx SpecContext) {
 		app := standalone(ctx, "tampered", "cluster1")
 		expectHealthy(ctx, app.Name)
 		before := deployment(ctx, "cluster1", app.Name)
@@ -119,7 +119,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		Expect(deployment(ctx, "cluster1", app.Name).UID).To(Equal(before.UID))
 	})
 
-	It("that is made again under its name keeps its workload", func(ctx SpecContext) {
+	It("that is recreated under the same name keeps its workload", func(ctx SpecContext) {
 		app := standalone(ctx, "again", "cluster1", func(b *fixture.ApplicationBuilder) { b.Finalizers() })
 		expectHealthy(ctx, app.Name)
 		before, old := deployment(ctx, "cluster1", app.Name), workOf(app)
@@ -154,7 +154,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		Expect(string(there.Spec.Raw)).To(And(ContainSubstring(apis.InClusterServer), Not(ContainSubstring(`"name":"cluster1"`))))
 	})
 
-	It("gets its work back when someone deletes it", func(ctx SpecContext) {
+	It("gets its work back after a user deleted the work", func(ctx SpecContext) {
 		app := standalone(ctx, "deleted-work", "cluster2")
 		expectHealthy(ctx, app.Name)
 		w, err := read(hub, workOf(app))(ctx)
@@ -167,7 +167,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 })
 
 var _ = Describe("A mistake", usesRights, func() {
-	It("in the name of the cluster is told on the Application, and mended by importing the cluster", func(ctx SpecContext) {
+	It("in the name of the cluster is shown on the Application, and fixed by importing the cluster", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "no-such-cluster")
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "no-such-cluster"`)
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster)
@@ -200,7 +200,7 @@ var _ = Describe("A mistake", usesRights, func() {
 		expectNoCondition(ctx, app.Name, "ComparisonError")
 	})
 
-	It("a missing right of the work agent is told with the agent's words, and over when it is granted", func(ctx SpecContext) {
+	It("a missing right of the work agent is shown in the agent's words until the right is granted", func(ctx SpecContext) {
 		grant := withoutWorkAgentRights(ctx, "cluster2")
 		app := standalone(ctx, "forbidden", "cluster2")
 		expectCondition(ctx, app.Name, apis.ConditionWorkApplyError, "forbidden")

@@ -125,7 +125,7 @@ func (s theft) try(ctx context.Context, app, key string) (code int, answer strin
 	return resp.StatusCode, string(data)
 }
 
-var _ = Describe("The hub's argocd-server, asked about a cluster that nobody granted", Serial, func() {
+var _ = Describe("The hub's argocd-server, asked about a cluster without a grant", Serial, func() {
 	const name, own, account = "live-attack", "live-own", "argocd-manager"
 
 	It("finds none of the resources that a tenant writes into the status of an Application", func(ctx SpecContext) {

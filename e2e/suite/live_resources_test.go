@@ -79,7 +79,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 		Eventually(ctx, notTheHubs).WithPolling(time.Millisecond).Should(ContainSubstring(notPart))
 	}
 
-	It("shows what is there, as far as the account may, and never the hub's", func(ctx SpecContext) {
+	It("shows the cluster's resources within the rights of the account, and never the hub's resources", func(ctx SpecContext) {
 		if f.Hub.ArgoCDVersion() == "2.14" {
 			Skip("argocd-server 2.14 does not refuse the hub, which docs/agent.md asks for")
 		}

@@ -67,7 +67,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 		return report.Tree, nil
 	}
 
-	It("shows what a Deployment has made, its manifests, events and logs", func(ctx SpecContext) {
+	It("shows the children of a Deployment, with manifests, events and logs", func(ctx SpecContext) {
 		if f.Hub.ArgoCDVersion() == "2.14" {
 			Skip("argocd-server 2.14 does not refuse the hub, which docs/agent.md asks for")
 		}

@@ -77,7 +77,7 @@ func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixt
 }
 
 var _ = Describe("The hub as a managed cluster", inEtcd, func() {
-	It("gets an Application in another namespace than the hub's own copy, and no other", func(ctx SpecContext) {
+	It("gets an Application only in a different namespace than the hub's own copy", func(ctx SpecContext) {
 		const there = "local-apps"
 		namespaceOn(ctx, hub, there)
 		manageHub(ctx, "local-cluster")
@@ -98,7 +98,7 @@ var _ = Describe("The hub as a managed cluster", inEtcd, func() {
 		Eventually(ctx, read(hub, landed)).Should(BeNil())
 	})
 
-	It("gets what a Placement chose it for, by a template that knows nothing of it, and its Argo CD deploys it", Serial, func(ctx SpecContext) {
+	It("gets the Application by a Placement and an ordinary template, and the hub's Argo CD deploys the Application", Serial, func(ctx SpecContext) {
 		const there, folder = "towline-local", "local-settings"
 		namespaceOn(ctx, hub, there)
 		namespaceOn(ctx, hub, folder)

@@ -93,7 +93,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 		return ids
 	}
 
-	It("deletes the row whose id everybody can compute, and that of no work of Towline", func(ctx SpecContext) {
+	It("deletes a row with a public id, and no row of a work of Towline", func(ctx SpecContext) {
 		const name = "maestro-account"
 		standalone(ctx, name, victim)
 		app := expectAtRest(ctx, name)

@@ -64,7 +64,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		}, NodeTimeout(5*soon))
 	}
 
-	It("are what their owners want after the database was restored from an older backup", func(ctx SpecContext) {
+	It("are as the owners want after a restore of the database from an older backup", func(ctx SpecContext) {
 		known, gone := standalone(ctx, "maestro-known", "cluster1"), standalone(ctx, "maestro-gone", "cluster1")
 		expectAtRest(ctx, known.Name)
 		gone = expectAtRest(ctx, gone.Name)
@@ -100,7 +100,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Eventually(ctx, read(cluster["cluster1"], named(gone.Name))).Should(BeNil())
 	}, NodeTimeout(10*soon))
 
-	It("reach an agent that was away, with the last word on each", func(ctx SpecContext) {
+	It("reach an agent after an outage, each in its latest version", func(ctx SpecContext) {
 		const on = "cluster2"
 		kept, gone := standalone(ctx, "maestro-kept", on), standalone(ctx, "maestro-deleted", on)
 		expectAtRest(ctx, kept.Name)
@@ -149,11 +149,11 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		return second
 	}
 
-	It("are written by the process that leads, and by the next when that one ends", func(ctx SpecContext) {
+	It("are written by the leading process, and by the next leader after its end", func(ctx SpecContext) {
 		followed(ctx, "maestro-leader", maestro.Kill)
 	}, NodeTimeout(5*soon))
 
-	It("are served by the next process when the one that leads is frozen, and not by that one once it goes on", func(ctx SpecContext) {
+	It("are served by the next process while the leader is frozen, and not by the former leader afterwards", func(ctx SpecContext) {
 		second := followed(ctx, "maestro-frozen", func() error { return syscall.Kill(maestro.PID(), syscall.SIGSTOP) })
 		Expect(syscall.Kill(maestro.PID(), syscall.SIGCONT)).To(Succeed())
 		began := time.Now()

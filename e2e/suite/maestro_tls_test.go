@@ -19,7 +19,7 @@ import (
 const strangers = "certificate signed by unknown authority"
 
 var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func() {
-	It("is followed when both sides get certificates of a new authority, and not taken for another one", func(ctx SpecContext) {
+	It("is followed after both sides got certificates of a new authority, and an unknown authority is refused", func(ctx SpecContext) {
 		const name, on, user = "maestro-tls", "cluster1", "towline-source"
 		first, second := certificates(user), certificates(user)
 		serving, asking := GinkgoT().TempDir(), GinkgoT().TempDir()
@@ -66,7 +66,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 		}).Should(MatchError(ContainSubstring(strangers)))
 		Eventually(ctx, func() string { return secure.LogTail(50) }).Should(MatchRegexp("The subscription at Maestro has ended.*" + strangers))
 
-		By("the right one again")
+		By("the right token again")
 		replace(second, asking)
 		patchHub(ctx, name, annotationPatch("note", "known again"))
 		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Annotations", HaveKeyWithValue("note", "known again")))

@@ -22,7 +22,7 @@ import (
 const unknown = "token not authenticated"
 
 var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func() {
-	It("is followed when the token rotates, and tells why it refuses a wrong one", func(ctx SpecContext) {
+	It("is followed during a rotation of the token, and reports why a wrong token is refused", func(ctx SpecContext) {
 		const name, on, account = "maestro-token", "cluster1", "towline-source"
 		user := "system:serviceaccount:" + argocdNamespace + ":" + account
 		serving, asking := certificates(user), GinkgoT().TempDir()
@@ -92,7 +92,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 		Expect(secure.Ready(ctx)).To(Succeed(), "it has works to show")
 		Expect(read(cluster[on], named(name))(ctx)).To(HaveField("Annotations", HaveKeyWithValue("note", "by the second token")))
 
-		By("the right one again")
+		By("the right token again")
 		show(boundToken(ctx, account, "third"))
 		arrives("by nobody") // the last value on the hub
 		answers("write", 1)
@@ -102,7 +102,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 		Expect(secure.PID()).To(Equal(pid))
 		Expect(secure.Err()).NotTo(HaveOccurred())
 
-		By("a process that begins with a wrong one")
+		By("a process that begins with a wrong token")
 		secure.Stop()
 		show("nobody's")
 		Expect(secure.Restart(ctx)).To(Succeed())

@@ -35,7 +35,7 @@ spec:
 `
 
 var _ = Describe("The notifications controller of the hub's Argo CD", Serial, func() {
-	It("tells what becomes of a pulled Application on its cluster", func(ctx SpecContext) {
+	It("reports the status of a pulled Application on its cluster", func(ctx SpecContext) {
 		sink := listen()
 		DeferCleanup(sink.server.Close)
 		startNotifications(ctx, sink.server.URL)

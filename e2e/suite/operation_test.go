@@ -58,7 +58,7 @@ func hangs(ctx context.Context, name, on string, edits ...func(*fixture.Applicat
 const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
 var _ = Describe("An operation that does not end", inEtcd, func() {
-	It("holds nothing else up, is not begun again by changes, and can be terminated on the hub", func(ctx SpecContext) {
+	It("holds up no change, is not repeated after changes, and can be terminated on the hub", func(ctx SpecContext) {
 		app := hangs(ctx, "hanging", "cluster1")
 		running := phaseOn(ctx, cluster["cluster1"], app.Name)
 		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
@@ -86,7 +86,7 @@ var _ = Describe("An operation that does not end", inEtcd, func() {
 			HaveField("Spec.Workload.Manifests", HaveExactElements(HaveField("Raw", ContainSubstring(`"spec"`))))))
 	})
 
-	It("holds up the removal from its cluster, and can be terminated during that", func(ctx SpecContext) {
+	It("holds up the removal from its cluster, and can be terminated during the removal", func(ctx SpecContext) {
 		gone := hangs(ctx, "hanging-deleted", "cluster1")
 		moved := hangs(ctx, "hanging-moved", "cluster1", func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
@@ -137,7 +137,7 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 		return app
 	}
 
-	It("is taken off the hub with its work, and does not come with the next", func(ctx SpecContext) {
+	It("is removed from the hub with its work, and is not in the next work", func(ctx SpecContext) {
 		app := underWay(ctx, "released-with-operation")
 		before, sent := phaseOn(ctx, cluster[on], app.Name), workOf(app)
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "true"))
@@ -152,7 +152,7 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 			WithTimeout(3 * time.Second).Should(Equal(before))
 	})
 
-	It("does not keep an Application that is made again from its cluster", func(ctx SpecContext) {
+	It("does not keep a recreated Application from its cluster", func(ctx SpecContext) {
 		app := underWay(ctx, "made-again-with-operation")
 		before, sent := deployment(ctx, on, app.Name), workOf(app)
 		Expect(hub.Delete(ctx, app)).To(Succeed())

@@ -51,7 +51,7 @@ var _ = Describe("towline controller", usesRights, func() {
 		}
 	})
 
-	It("shows its metrics to those who may read them, and to nobody else", func(ctx SpecContext) {
+	It("shows its metrics only to users with the right to read metrics", func(ctx SpecContext) {
 		status, _ := fetch(ctx, tow.Metrics+"/metrics", "")
 		Expect(status).To(Equal(http.StatusUnauthorized))
 
@@ -66,7 +66,7 @@ var _ = Describe("towline controller", usesRights, func() {
 		}).Should(And(ContainSubstring("towline_application_status_writes_total"), ContainSubstring("workqueue_depth")))
 	})
 
-	It("lets a second replica wait, and take over when the first is killed", func(ctx SpecContext) {
+	It("keeps a second replica waiting, which takes over after the first is killed", func(ctx SpecContext) {
 		second, err := towline.Run(ctx, f, binary, "towline-second")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(second.Stop)

@@ -41,7 +41,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		Eventually(ctx, read(hub, named(app))).Should(HaveField("DeletionTimestamp", Not(BeNil())))
 	}
 
-	It("deletes nothing there, whatever restarts, and the Application made anew goes on with what runs", func(ctx SpecContext) {
+	It("deletes no workload, also over restarts, and the recreated Application takes the workload over", func(ctx SpecContext) {
 		before := expectHealthy(ctx, app)
 		there, workload := read(cluster[on], named(app)), read(cluster[on], guestbookOf(set))
 		ran, err := workload(ctx)
@@ -79,7 +79,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		expectNoCondition(ctx, app, apis.ConditionDeletionWarning)
 	}, NodeTimeout(6*time.Minute))
 
-	It("deletes it where that is asked for", func(ctx SpecContext) {
+	It("deletes the workload on request", func(ctx SpecContext) {
 		before, err := read(cluster[on], guestbookOf(set))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		old, err := read(hub, named(app))(ctx)

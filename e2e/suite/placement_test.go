@@ -33,7 +33,7 @@ func scores(ctx context.Context, free map[string]int32) {
 }
 
 var _ = Describe("An Application that follows a Placement", Serial, usesRights, func() {
-	It("goes to the best cluster under one name, and to the next when that is lost", func(ctx SpecContext) {
+	It("goes to the best cluster under one name, and to the next cluster after a loss", func(ctx SpecContext) {
 		const name = "best-guestbook"
 		scores(ctx, map[string]int32{"cluster1": 10, "cluster2": 50, "cluster3": 30})
 		DeferCleanup(func(ctx SpecContext) {
@@ -63,7 +63,7 @@ var _ = Describe("An Application that follows a Placement", Serial, usesRights, 
 		AddReportEntry(fmt.Sprintf("Healthy on the next cluster %.1f s after its own was lost", time.Since(began).Seconds()))
 		expectNoCondition(ctx, name, apis.ConditionPlacementWarning)
 
-		By("finding the old cluster again, which removes it, or gets it back")
+		By("the return of the old cluster, which removes the Application, or gets the Application back")
 		back(ctx)
 		at("cluster2")
 		for _, on := range []string{"cluster1", "cluster3"} {
@@ -71,7 +71,7 @@ var _ = Describe("An Application that follows a Placement", Serial, usesRights, 
 			Eventually(ctx, read(cluster[on], guestbookOf("guestbook"))).Should(BeNil(), on)
 		}
 
-		By("having no choice, which takes nothing away")
+		By("a Placement without a choice, which removes no Application")
 		_, err := f.Hub.Kubectl(ctx, "patch", "placement", "best-cluster-application", "--namespace", argocdNamespace, "--type=merge", "--patch",
 			`{"spec":{"predicates":[{"requiredClusterSelector":{"labelSelector":{"matchLabels":{"name":"nowhere"}}}}]}}`)
 		Expect(err).NotTo(HaveOccurred())

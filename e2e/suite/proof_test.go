@@ -136,7 +136,7 @@ var _ = Describe("A cluster whose API server fails", func() {
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
 	}
 
-	DescribeTable("keeps what an Application deployed that is", func(
+	DescribeTable("keeps the workload of an Application that is", func(
 		ctx SpecContext, name, says string, fails func(context.Context) func(context.Context), end func(context.Context, *argocd.Application),
 	) {
 		applicationsIn(ctx, on, elsewhere)
@@ -196,7 +196,7 @@ var _ = Describe("A work of an older controller that meets a conflict", func() {
 		return app, restart
 	}
 
-	It("keeps what it brought when its Application is deleted without a cascade", func(ctx SpecContext) {
+	It("keeps the delivered objects after the deletion of its Application without a cascade", func(ctx SpecContext) {
 		const name = "conflict-deleted"
 		app, restart := conflicting(ctx, name)
 		before := deployment(ctx, on, name)
@@ -210,7 +210,7 @@ var _ = Describe("A work of an older controller that meets a conflict", func() {
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	})
 
-	It("keeps what it brought when that changes its namespace there", func(ctx SpecContext) {
+	It("keeps the delivered objects during a change of the Application's namespace on the cluster", func(ctx SpecContext) {
 		const name = "conflict-moved"
 		applicationsIn(ctx, on, elsewhere)
 		_, restart := conflicting(ctx, name)
@@ -244,7 +244,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 	}
 
-	It("leaves what it deployed when it is deleted before its agent has seen its new work", inEtcd, func(ctx SpecContext) {
+	It("leaves its workload if deleted before the agent has seen the new work", inEtcd, func(ctx SpecContext) {
 		const name = "made-anew"
 		app := standalone(ctx, name, on)
 		expectAtRest(ctx, name)

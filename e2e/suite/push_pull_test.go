@@ -119,7 +119,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		_, gone := life()
 		Expect(gone).To(BeZero(), "the Deployment was deleted")
 
-		By("letting the hub's Argo CD heal what it deploys now")
+		By("letting the hub's Argo CD heal the Application")
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`))
 		Expect(cluster[on].Patch(ctx, guestbookOf(name), patch)).To(Succeed())
 		Eventually(ctx, read(cluster[on], guestbookOf(name))).Should(HaveField("Spec.Replicas", HaveValue(BeNumerically("==", 1))))

@@ -88,7 +88,7 @@ func pushed(ctx context.Context, name, on string) {
 var _ = Describe("Push beside pull", Serial, func() {
 	const account = "argocd-pusher"
 
-	It("deploys by the Secret of a GitOpsCluster what has no pull label, and leaves alone what is pulled", func(ctx SpecContext) {
+	It("deploys unlabelled Applications by the Secret of a GitOpsCluster, and no pulled Application", func(ctx SpecContext) {
 		pulled := standalone(ctx, "beside-pushed", "cluster1")
 		expectAtRest(ctx, pulled.Name)
 		work, err := read(hub, workOf(pulled))(ctx)
@@ -117,7 +117,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 		expectHealthy(ctx, pulled.Name)
 	}, NodeTimeout(5*time.Minute))
 
-	It("works with a Secret that was made by hand, which the GitOpsCluster names, and takes over when that is asked for", func(ctx SpecContext) {
+	It("works with a handmade Secret, which the GitOpsCluster names, and takes the Secret over on request", func(ctx SpecContext) {
 		by := func(ctx context.Context) {
 			Expect(client.IgnoreNotFound(hub.Delete(ctx, secretOf("cluster1")))).To(Succeed())
 		}
@@ -142,12 +142,12 @@ var _ = Describe("Push beside pull", Serial, func() {
 		before, err := read(hub, hand)(ctx)
 		Expect(err).NotTo(HaveOccurred())
 
-		By("pulling by it, with the generator of clusters")
+		By("pulling with the generator of clusters, by the handmade Secret")
 		apply(ctx, fmt.Sprintf(handMade, specOf("default", "guestbook", "by-hand")))
 		withoutApplicationSet("by-hand", "cluster1-by-hand")
 		expectHealthy(ctx, "cluster1-by-hand")
 
-		By("asking for tokens, of which none is put into it")
+		By("requesting tokens, which stay out of the handmade Secret")
 		withTokens(ctx, account, "cluster1", "cluster2", "cluster3")
 		asks(ctx, account)
 		DeferCleanup(asks, "")
@@ -157,7 +157,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 		Expect(read(hub, hand)(ctx)).To(HaveField("ResourceVersion", before.ResourceVersion))
 		show(ctx, "what it says where tokens are asked for", "get", "gitopscluster", "clusters", "-o", "jsonpath={.status.phase}: {.status.message}")
 
-		By("pushing by it, once it was handed over")
+		By("pushing by the Secret after the handover")
 		_, err = f.Hub.Kubectl(ctx, "label", "secret", hand.Name, "--namespace", argocdNamespace,
 			apis.LabelImported+"=true", apis.LabelClusterName+"=cluster1")
 		Expect(err).NotTo(HaveOccurred())

@@ -17,7 +17,7 @@ import (
 const quiet = time.Minute
 
 var _ = Describe("An Application that has been synced, refreshed and operated on", func() {
-	It("is written no more by anyone on the hub, though its cluster goes on comparing", long, func(ctx SpecContext) {
+	It("is not written on the hub any more, although the cluster still compares", long, func(ctx SpecContext) {
 		const name = "quiet"
 		app := standalone(ctx, name, busyCluster)
 		there := func(ctx context.Context) (*argocd.Application, error) {
@@ -27,7 +27,7 @@ var _ = Describe("An Application that has been synced, refreshed and operated on
 		patchHub(ctx, name, `{"operation":{"sync":{},"initiatedBy":{"username":"tester"}}}`)
 		Eventually(ctx, read(hub, app)).Should(And(
 			HaveField("Operation", BeNil()), HaveField("Status.OperationState.Operation.InitiatedBy", HaveField("Username", "tester"))))
-		By("showing that the cluster has compared after the sync, for which others wait")
+		By("showing the comparison after the sync, for which the hub waits")
 		Eventually(ctx, read(hub, app)).Should(Satisfy(func(a *argocd.Application) bool {
 			return a.Status.OperationState.FinishedAt != "" && a.Status.ReconciledAt >= a.Status.OperationState.FinishedAt
 		}))
@@ -55,7 +55,7 @@ var _ = Describe("An Application that has been synced, refreshed and operated on
 		Expect(after.Status.ReconciledAt).NotTo(Equal(before.Status.ReconciledAt), "the cluster has not compared meanwhile")
 		AddReportEntry(fmt.Sprintf("for %s: %s; compared at %s, before at %s", quiet, settled, after.Status.ReconciledAt, before.Status.ReconciledAt))
 
-		By("showing it when somebody asks")
+		By("showing a comparison on request")
 		patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"annotations":{%q:"normal"}}}`, apis.AnnotationRefresh))
 		Eventually(ctx, read(hub, app)).Should(And(HaveField("Annotations", Not(HaveKey(apis.AnnotationRefresh))),
 			Satisfy(func(a *argocd.Application) bool { return a.Status.ReconciledAt >= after.Status.ReconciledAt })))

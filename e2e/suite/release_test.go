@@ -45,7 +45,7 @@ var _ = Describe("A release", func() {
 	noLabel := fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull)
 	label := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, apis.LabelPull)
 
-	It("leaves what runs on the cluster running, and is undone without a restart of it", func(ctx SpecContext) {
+	It("keeps the workload running, and is undone without a restart of the workload", func(ctx SpecContext) {
 		for name, c := range map[string]struct{ off, on string }{
 			"let-go":        {annotationPatch(apis.AnnotationRelease, "true"), annotationPatch(apis.AnnotationRelease, "")},
 			"unlabelled":    {noLabel, label},
@@ -74,7 +74,7 @@ var _ = Describe("A release", func() {
 		}
 	})
 
-	It("waits for a cluster that is not there, and survives restarts and the deletion of the hub's Application", func(ctx SpecContext) {
+	It("waits for an unreachable cluster, and survives restarts and the deletion of the hub's Application", func(ctx SpecContext) {
 		app := standalone(ctx, "let-go-late", "cluster2")
 		expectAtRest(ctx, app.Name)
 		before := uids(ctx, "cluster2", app.Name)
@@ -95,7 +95,7 @@ var _ = Describe("A release", func() {
 })
 
 var _ = Describe("A deletion after a release", func() {
-	It("by a lost label ends on the hub, and leaves what runs on the cluster", func(ctx SpecContext) {
+	It("by a lost label ends on the hub, and keeps the workload on the cluster", func(ctx SpecContext) {
 		app := standalone(ctx, "label-lost", "cluster2")
 		expectHealthy(ctx, app.Name)
 		before := uids(ctx, "cluster2", app.Name)
@@ -137,7 +137,7 @@ func removeFrom(ctx context.Context, on, name string) {
 }
 
 var _ = Describe("A pause", usesRights, func() {
-	It("of a cluster holds changes and deletions, and shows what the cluster reports", func(ctx SpecContext) {
+	It("of a cluster holds changes and deletions, and shows the cluster's reports", func(ctx SpecContext) {
 		app := standalone(ctx, "paused", "cluster2")
 		expectHealthy(ctx, app.Name)
 		pause := func(ctx context.Context, value string) {
@@ -163,7 +163,7 @@ var _ = Describe("A pause", usesRights, func() {
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 	})
 
-	It("that cannot be read holds all the same, and says so", func(ctx SpecContext) {
+	It("with an unreadable value holds too, and shows a condition", func(ctx SpecContext) {
 		app := standalone(ctx, "paused-somehow", "cluster1")
 		expectAtRest(ctx, app.Name)
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationPaused, "yes"))
@@ -210,7 +210,7 @@ var _ = Describe("A move", func() {
 		expectHealthy(ctx, app.Name)
 	})
 
-	It("old-first to a cluster that is away waits where it is, and goes on when that is back", func(ctx SpecContext) {
+	It("old-first to an unreachable cluster waits on the old cluster, and continues after the outage", func(ctx SpecContext) {
 		app := standalone(ctx, "not-nowhere", "cluster1", func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
 		})
@@ -238,7 +238,7 @@ var _ = Describe("A move", func() {
 })
 
 var _ = Describe("A deletion", func() {
-	It("names a cluster that is not heard of, and releases it when told to", func(ctx SpecContext) {
+	It("names the silent cluster, and ends without the cluster on request", func(ctx SpecContext) {
 		app := standalone(ctx, "forced", "cluster2", func(b *fixture.ApplicationBuilder) { b.Spec(spec("guestbook", "forced")) })
 		expectAtRest(ctx, app.Name)
 		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
@@ -253,7 +253,7 @@ var _ = Describe("A deletion", func() {
 		Eventually(ctx, read(cluster["cluster2"], guestbookOf(app.Name))).Should(BeNil())
 	})
 
-	It("after a slip in the name of its cluster waits for the one that has it", func(ctx SpecContext) {
+	It("after a mistake in the cluster's name waits for the cluster with the Application", func(ctx SpecContext) {
 		app := standalone(ctx, "mistyped", "cluster2")
 		expectAtRest(ctx, app.Name)
 		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())

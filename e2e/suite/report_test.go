@@ -82,7 +82,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
 	})
 
-	It("shows Healthy, a SyncError and Progressing side by side, and turns green when they are mended", func(ctx SpecContext) {
+	It("shows Healthy, a SyncError and Progressing side by side, and turns green after the fixes", func(ctx SpecContext) {
 		grant := withoutRights(ctx, "cluster2")
 		DeferCleanup(grant)
 		// Without KWOK no pod ever runs, and the Deployment stays Progressing.
@@ -275,7 +275,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 	It("is shown step by step: Suspended, Progressing, Healthy", stepByStep)
 	It("reaches the hub Application and the report within a second", func(ctx SpecContext) { sampled(ctx, 30) })
 
-	It("is shown so with the agent too, with the resource that it is about", func(ctx SpecContext) {
+	It("is shown step by step with the agent too, with the changed resource", func(ctx SpecContext) {
 		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-machines")
 		Expect(err).NotTo(HaveOccurred())

@@ -82,7 +82,7 @@ var _ = Describe("A request on the hub", usesRights, func() {
 		Expect(syncs(ctx, "cluster1", app.Name)).To(BeZero())
 	})
 
-	It("to refresh is answered: the hub's annotation goes when the cluster has compared again", func(ctx SpecContext) {
+	It("to refresh is answered: the hub's annotation is removed after the cluster's next comparison", func(ctx SpecContext) {
 		app := standalone(ctx, "refreshed", "cluster2")
 		expectHealthy(ctx, app.Name)
 		for _, kind := range []string{"normal", "hard", ""} {

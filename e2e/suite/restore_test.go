@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() {
-	It("takes over what its clusters run, and removes nothing that the backup does not know", func(ctx SpecContext) {
+	It("takes over the Applications on its clusters, and removes no Application that the backup lacks", func(ctx SpecContext) {
 		known := standalone(ctx, "known", "cluster1")
 		expectHealthy(ctx, known.Name)
 		backup := GinkgoT().TempDir()
@@ -72,7 +72,7 @@ func lose(ctx context.Context, app *argocd.Application) {
 }
 
 var _ = Describe("A work whose Application the hub has lost", func() {
-	It("is listed by kubectl towline, and decided for", func(ctx SpecContext) {
+	It("is listed by kubectl towline, which writes the decision", func(ctx SpecContext) {
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 		adopted, deleted := standalone(ctx, "orphan-adopted", "cluster1"), standalone(ctx, "orphan-deleted", "cluster1")
@@ -100,7 +100,7 @@ var _ = Describe("A work whose Application the hub has lost", func() {
 		Expect(client.IgnoreNotFound(cluster["cluster1"].Delete(ctx, named(adopted.Name)))).To(Succeed())
 	}, NodeTimeout(10*soon))
 
-	It("is kept, and released when somebody says so", func(ctx SpecContext) {
+	It("is kept, and released after a user's decision", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "cluster1")
 		expectHealthy(ctx, app.Name)
 		before := uids(ctx, "cluster1", app.Name)
@@ -120,7 +120,7 @@ var _ = Describe("A work whose Application the hub has lost", func() {
 		Expect(client.IgnoreNotFound(cluster["cluster1"].Delete(ctx, there))).To(Succeed())
 	})
 
-	It("loses its Application on the cluster and not what that deployed, where someone took the finalizer off the hub's", func(ctx SpecContext) {
+	It("loses its Application on the cluster and keeps the workload, after the finalizer was removed on the hub", func(ctx SpecContext) {
 		app := standalone(ctx, "not-cascaded", "cluster2")
 		expectHealthy(ctx, app.Name)
 		before := deployment(ctx, "cluster2", app.Name)

@@ -47,7 +47,7 @@ func ofProject(project, namespace string) func(*fixture.ApplicationBuilder) {
 }
 
 var _ = Describe("An Application that loses its right", func() {
-	It("stays as it is, and goes where the hub says so", long, func(ctx SpecContext) {
+	It("stays unchanged, and is removed on a hub with --on-revocation=delete", long, func(ctx SpecContext) {
 		const name = "revoked"
 		projectOnBoth(ctx, "cluster1", name, "")
 		app := standalone(ctx, name, "cluster1", ofProject(name, name))

@@ -207,12 +207,12 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		allAreFine(ctx)
 	}
 
-	It("says within 10 s of its cluster why a sync is refused, while it is tried again", func(ctx SpecContext) {
+	It("shows within 10 s why the cluster refuses a sync, during the retries", func(ctx SpecContext) {
 		for _, on := range []string{"cluster1", broken} { // with Argo CD 3 and 2
 			refused(ctx, on, func(time.Time) {})
 		}
 	})
-	It("says why it is Degraded as soon as its cluster does", func(ctx SpecContext) {
+	It("shows the reason for Degraded as soon as the cluster reports the reason", func(ctx SpecContext) {
 		stuck(ctx, func(time.Time) {
 			app, err := read(hub, named(name))(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -220,7 +220,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		})
 	})
 
-	It("lists with the agent what failed, on which cluster and why", long, func(ctx SpecContext) {
+	It("lists the failed resources with clusters and reasons, with the agent", long, func(ctx SpecContext) {
 		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, broken, "agent-rows")
 		Expect(err).NotTo(HaveOccurred())
@@ -249,7 +249,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		Eventually(ctx, failureOf(set, broken)).Should(BeNil())
 	})
 
-	It("looks green no longer where an Argo CD stands still", long, func(ctx SpecContext) {
+	It("is no longer green after the cluster's Argo CD has stopped", long, func(ctx SpecContext) {
 		const on, standing, after = busyCluster, busyCluster + "-guestbook-app", 45 * time.Second
 		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, on, "agent-still", "--not-compared-after="+after.String())

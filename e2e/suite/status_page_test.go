@@ -133,7 +133,7 @@ var _ = Describe("The status page", func() {
 			time.Since(began).Seconds()))
 	}, NodeTimeout(5*soon))
 
-	It("shows a tenant nothing of another: the API server refuses it", func(ctx SpecContext) {
+	It("shows a tenant no objects of a second tenant: the API server refuses the reads", func(ctx SpecContext) {
 		apply(ctx, pageTenants)
 		for _, team := range []string{"a", "b"} {
 			app := fixture.Application("of-team-" + team).Namespace("page-" + team).Cluster("nowhere").Spec(spec("guestbook", "page")).UID("").Obj()

@@ -52,7 +52,7 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("an Application of its own: all verbs", func(ctx SpecContext) {
+	It("a standalone Application: all verbs", func(ctx SpecContext) {
 		app := standalone(ctx, "verbs", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", "verbs")) })
 		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
 		Expect(does(ctx, "sync", app.Name)).To(ContainSubstring("the operation succeeded"))
@@ -96,7 +96,7 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(BeNil())
 	})
 
-	It("the Application of a set: what lasts, and what belongs into the template", func(ctx SpecContext) {
+	It("the Application of a set: lasting changes, and changes for the template", func(ctx SpecContext) {
 		apply(ctx, fmt.Sprintf(steered, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile, f.Git.URL(fleet.AppsRepo)))
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "steered", "-n", argocdNamespace)
@@ -153,7 +153,7 @@ var _ = Describe("kubectl towline steers a whole cluster", Serial, func() {
 })
 
 var _ = Describe("kubectl towline check", func() {
-	It("looks at the hub, at a cluster from its own side, and at what a takeover would do", func(ctx SpecContext) {
+	It("checks the hub, a cluster from the cluster's side, and the effects of a takeover", func(ctx SpecContext) {
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 		app := standalone(ctx, "checked", "nowhere")
@@ -178,7 +178,7 @@ var _ = Describe("kubectl towline check", func() {
 })
 
 var _ = Describe("kubectl towline bundle", func() {
-	It("collects what an issue needs, and no password of a repository", func(ctx SpecContext) {
+	It("collects the facts for an issue, and no password of a repository", func(ctx SpecContext) {
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 		const password = "hunter2hunter2"

@@ -60,7 +60,7 @@ spec: {}
 const widget = "{apiVersion: pull-integration.example/v1, kind: Widget, metadata: {name: app, namespace: pull-integration}}"
 
 var _ = Describe("The add-on argocd of Open Cluster Management", Ordered, Serial, long, func() {
-	It("goes, and the cluster keeps what it brought, after the commands of docs/takeover.md", func(ctx SpecContext) {
+	It("is removed, and the cluster keeps the objects of the add-on, after the commands of docs/takeover.md", func(ctx SpecContext) {
 		on := f.Clusters()[1]
 		cluster := &on.ControlPlane
 		apply(ctx, pullIntegration)

@@ -81,7 +81,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		applied(ctx, now)
 	}
 
-	DescribeTable("is gone on with, and back again, and nothing on the cluster is made anew",
+	DescribeTable("is taken over and given back, and the cluster recreates no object",
 		func(ctx SpecContext, name string, ofSet, disabled bool) {
 			agentMay(ctx, on)
 			tow.Stop()
@@ -152,7 +152,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		Entry("of an ApplicationSet, its pull model disabled", "older-set-off", true, true),
 	)
 
-	It("has brought an AppProject, which was changed there since: the hub's takes its place", func(ctx SpecContext) {
+	It("delivered an AppProject, which was changed on the cluster: the hub's AppProject replaces the change", func(ctx SpecContext) {
 		const name = "older-project"
 		agentMay(ctx, on)
 		tow.Stop()
@@ -179,7 +179,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		expectHealthy(ctx, name)
 	})
 
-	It("goes with its Application, and what it holds beside it stays", func(ctx SpecContext) {
+	It("is deleted with its Application, and its other objects stay", func(ctx SpecContext) {
 		const name = "older-ends"
 		agentMay(ctx, on)
 		tow.Stop()

@@ -74,7 +74,7 @@ func expectCompared(ctx context.Context, on, name string) *argocd.Application {
 var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 	const on, apps = "cluster2", "everything"
 
-	It("do not fight over what the hub delivers", func(ctx SpecContext) {
+	It("do not fight over the delivered Application", func(ctx SpecContext) {
 		const name = "shared-name"
 		appOfApps(ctx, on, apps)
 		namespaceOn(ctx, cluster[on], name)
@@ -124,7 +124,7 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 		expectHealthy(ctx, app.Name)
 	})
 
-	It("do not after an upgrade either: the work agent takes off what it brought", func(ctx SpecContext) {
+	It("do not fight after an upgrade either: the work agent removes the tracking marks", func(ctx SpecContext) {
 		const name = "marked"
 		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
 			b.Label(apis.LabelInstance, apps).Annotation(apis.AnnotationTrackingID, apps+":argoproj.io/Application:argocd/"+name)

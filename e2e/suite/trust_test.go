@@ -77,7 +77,7 @@ var _ = Describe("A Git server with an authority of its own", long, Ordered, fun
 		Expect(hub.Create(ctx, app)).To(Succeed())
 	})
 
-	It("is unknown to the cluster's Argo CD before", func(ctx SpecContext) {
+	It("is unknown to the cluster's Argo CD at first", func(ctx SpecContext) {
 		Eventually(ctx, func(ctx context.Context) (string, error) {
 			return conditionMessage(ctx, app.Name, "ComparisonError")
 		}).Should(ContainSubstring("certificate"))

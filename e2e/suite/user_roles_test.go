@@ -42,7 +42,7 @@ spec:
 var _ = Describe("A tenant with Kubernetes' role view in its namespace", usesRights, func() {
 	const mine = "readers"
 
-	It("reads what Towline reports there, and nowhere else", func(ctx SpecContext) {
+	It("reads Towline's reports in that namespace only", func(ctx SpecContext) {
 		apply(ctx, readersManifest(mine))
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "namespace", mine, "--wait=false")

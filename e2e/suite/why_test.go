@@ -54,23 +54,23 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 		Eventually(ctx, read(hub, named("asked-nowhere"))).Should(HaveField("Status.Conditions", Not(BeEmpty())))
 	})
 
-	It("shows the way of an Application that is on its cluster", func(ctx SpecContext) {
+	It("shows the path of a delivered Application", func(ctx SpecContext) {
 		asks(ctx, f.Hub.Kubeconfig(), 0, And(
 			ContainSubstring("Application argocd/asked on cluster1"), ContainSubstring("It is on its cluster, and healthy.")), "asked")
 	})
 
-	It("stops where it is broken, and says who can change that, and how", func(ctx SpecContext) {
+	It("stops at the broken link, and says who can fix the link, and how", func(ctx SpecContext) {
 		asks(ctx, f.Hub.Kubeconfig(), 2, And(
 			ContainSubstring("ClusterNotFound"), ContainSubstring("kubectl get managedclusters"), ContainSubstring("stopped at: target")), "asked-nowhere")
 	})
 
-	It("tells who may read little what the Application says, and what may not be read", func(ctx SpecContext) {
+	It("tells a user with few rights the Application's conditions, and the unreadable objects", func(ctx SpecContext) {
 		asks(ctx, reader, 2, And(
 			ContainSubstring("there is no ManagedCluster \"nowhere\""), ContainSubstring("not allowed: get managedclusters")), "asked-nowhere")
 		asks(ctx, reader, 4, ContainSubstring("not allowed: "), "asked")
 	})
 
-	It("fails where not even the Application may be read, or is there", func(ctx SpecContext) {
+	It("fails without an Application, or without the right to read the Application", func(ctx SpecContext) {
 		asks(ctx, stranger, 4, ContainSubstring("forbidden"), "asked")
 		asks(ctx, f.Hub.Kubeconfig(), 1, ContainSubstring("there is no Application argocd/not-there"), "not-there")
 	})
