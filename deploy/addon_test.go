@@ -102,7 +102,7 @@ func TestRightsOfTheClusters(t *testing.T) {
 	}
 }
 
-func TestAddOnIsOne(t *testing.T) {
+func TestPartsOfTheAddOnAgree(t *testing.T) {
 	addOn := read[addonv1alpha1.ClusterManagementAddOn](t, "clustermanagementaddon.yaml")
 	template := read[addonv1alpha1.AddOnTemplate](t, "addontemplate.yaml")
 	role := read[rbacv1.ClusterRole](t, "hub_role.yaml")
@@ -115,7 +115,7 @@ func TestAddOnIsOne(t *testing.T) {
 	}
 }
 
-func TestAgentMayLittle(t *testing.T) {
+func TestAgentRightsAreFew(t *testing.T) {
 	want := map[string][]string{
 		"applicationreports": {"list", "watch", "create", "patch"},
 	}

@@ -112,9 +112,9 @@ func TestTheServicesOfRedisMayBeRead(t *testing.T) {
 	t.Error("no rule is for them")
 }
 
-// TestThePolicyOfRedisIsForAllOfThem: the NetworkPolicy selects the Redis pods by the names used by Towline's search
+// TestThePolicyOfRedisCoversEveryRedis: the NetworkPolicy selects the Redis pods by the names used by Towline's search
 // for Redis. TestChartIsKustomize compares the chart with the NetworkPolicy.
-func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
+func TestThePolicyOfRedisCoversEveryRedis(t *testing.T) {
 	want := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: "app.kubernetes.io/name", Operator: metav1.LabelSelectorOpIn, Values: argoredis.Services},
 	}}

@@ -25,9 +25,9 @@ func TestMaestroMigrations(t *testing.T) {
 	}
 }
 
-// TestMaestroTakesNothingOver: deploy/maestro has no APIService. So the hub's own ManifestWorks stay in use after the
+// TestMaestroHasNoAPIService: deploy/maestro has no APIService. So the hub's own ManifestWorks stay in use after the
 // installation.
-func TestMaestroTakesNothingOver(t *testing.T) {
+func TestMaestroHasNoAPIService(t *testing.T) {
 	for name := range maestroObjects(t, "") {
 		if strings.HasPrefix(name, "APIService ") {
 			t.Errorf("deploy/maestro has %s", name)

@@ -155,8 +155,8 @@ func TestFollowDeleted(t *testing.T) {
 	g.Expect(out.String()).To(ContainSubstring("ApplicationSet follow-deleted/guestbook was deleted"))
 }
 
-// TestRefusals checks that a watch with an unknown user ends, but only after time for a new token.
-func TestRefusals(t *testing.T) {
+// TestRefusedWatchEndsLate checks that a watch with an unknown user ends, but only after time for a new token.
+func TestRefusedWatchEndsLate(t *testing.T) {
 	r, one, other, now := &refusals{}, &toolscache.Reflector{}, &toolscache.Reflector{}, time.Now()
 	expired, gone := apierrors.NewUnauthorized("the token has expired"), apierrors.NewResourceExpired("too old")
 	for i, step := range []struct {

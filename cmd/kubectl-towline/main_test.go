@@ -105,8 +105,8 @@ It is stopped at: cluster's Argo CD.
 	}
 }
 
-// TestCommandsThatAreNamed checks that documentation and remedies name only existing commands.
-func TestCommandsThatAreNamed(t *testing.T) {
+// TestNamedCommandsExist checks that documentation and remedies name only existing commands.
+func TestNamedCommandsExist(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%v: %v", files, err)

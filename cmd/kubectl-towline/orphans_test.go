@@ -83,8 +83,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// TestWaitsForItsTurn checks that a long queue in the client's rate limiter is no failure.
-func TestWaitsForItsTurn(t *testing.T) {
+// TestLongQueueOfTheRateLimiter checks that a long queue in the client's rate limiter is no failure.
+func TestLongQueueOfTheRateLimiter(t *testing.T) {
 	space(t, "turns")
 	config := rest.CopyConfig(env.Config)
 	config.QPS, config.Burst = 2, 1

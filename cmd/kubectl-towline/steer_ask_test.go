@@ -31,8 +31,8 @@ func (p *person) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// TestAsksAgain checks that only a different plan after a conflict needs a new confirmation.
-func TestAsksAgain(t *testing.T) {
+// TestDifferentPlanNeedsANewConfirmation checks that only a different plan after a conflict needs a new confirmation.
+func TestDifferentPlanNeedsANewConfirmation(t *testing.T) {
 	space(t, "asks-again")
 	for name, tc := range map[string]struct {
 		meanwhile string

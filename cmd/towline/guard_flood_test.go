@@ -97,8 +97,8 @@ func TestANewTokenBesideAFlood(t *testing.T) {
 	}
 }
 
-// TestATokenThatWasKnownEnds: the limits for unknown tokens apply to a known token after its revocation.
-func TestATokenThatWasKnownEnds(t *testing.T) {
+// TestAKnownTokenEnds: the limits for unknown tokens apply to a known token after its revocation.
+func TestAKnownTokenEnds(t *testing.T) {
 	f := flood(t)
 	if got := f.get("10.1.0.1", "prometheus"); got != http.StatusOK {
 		t.Fatalf("got %d", got)

@@ -23,8 +23,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestRenewalOnItsWay checks that a leader releases the Lease even if the leader ends during a renewal.
-func TestRenewalOnItsWay(t *testing.T) {
+// TestEndDuringARenewal checks that a leader releases the Lease even if the leader ends during a renewal.
+func TestEndDuringARenewal(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	hub := &leases{arrives: end}
@@ -48,9 +48,9 @@ func TestRenewalOnItsWay(t *testing.T) {
 	}
 }
 
-// TestAnotherHasTheLease checks a leader that reads a different holder. The leader loses the Lease at once, and does
+// TestLeaseOfASecondLeader checks a leader that reads a different holder. The leader loses the Lease at once, and does
 // not release the Lease of the new holder.
-func TestAnotherHasTheLease(t *testing.T) {
+func TestLeaseOfASecondLeader(t *testing.T) {
 	hub := &leases{}
 	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
 	var lost []string

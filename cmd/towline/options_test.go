@@ -188,7 +188,7 @@ func logged(t *testing.T, o *options) string {
 	return buf.String()
 }
 
-func TestLogLevelShowsWhatItSays(t *testing.T) {
+func TestLogLevelSelectsMessages(t *testing.T) {
 	for level, want := range map[string][3]bool{ // error, info, V(1)
 		"error": {true, false, false}, "info": {true, true, false}, "debug": {true, true, true}, "0": {true, true, false}, "1": {true, true, true},
 	} {

@@ -52,8 +52,8 @@ func TestSearchFolder(t *testing.T) {
 	}
 }
 
-// TestSearchFolderForNothing checks the error for a Search folder without the source search.
-func TestSearchFolderForNothing(t *testing.T) {
+// TestSearchFolderWithoutTheSource checks the error for a Search folder without the source search.
+func TestSearchFolderWithoutTheSource(t *testing.T) {
 	err := parse(t, "--search="+t.TempDir()).validate()
 	if err == nil || !strings.Contains(err.Error(), "--search: of use only with --resource-source=search") {
 		t.Errorf("got %v", err)

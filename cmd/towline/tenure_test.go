@@ -29,15 +29,15 @@ func TestFence(t *testing.T) {
 		refused bool
 	}{
 		"a replica that never led may ask who reads metrics": {func(time.Time, *tenure) {}, time.Hour, http.MethodPost, false},
-		"the leader writes":                      {renew, 13 * time.Second, http.MethodPost, false},
-		"it does not when its Lease has run out": {renew, 14 * time.Second, http.MethodPost, true},
-		"nor when it was frozen":                 {renew, time.Hour, http.MethodDelete, true},
-		"it reads":                               {renew, time.Hour, http.MethodGet, false},
-		"nor when it has given its Lease up": {func(now time.Time, of *tenure) {
+		"the leader writes":     {renew, 13 * time.Second, http.MethodPost, false},
+		"the Lease has run out": {renew, 14 * time.Second, http.MethodPost, true},
+		"the leader was frozen": {renew, time.Hour, http.MethodDelete, true},
+		"a former leader reads": {renew, time.Hour, http.MethodGet, false},
+		"the leader has released the Lease": {func(now time.Time, of *tenure) {
 			of.renew(now)
 			of.end()
 		}, 0, http.MethodPatch, true},
-		"it may lead again": {func(now time.Time, of *tenure) {
+		"the leader leads again": {func(now time.Time, of *tenure) {
 			of.renew(now.Add(-time.Hour))
 			of.renew(now)
 		}, time.Second, http.MethodPost, false},

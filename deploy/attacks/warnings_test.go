@@ -37,10 +37,10 @@ func (h *warningLog) take() []string {
 	return out
 }
 
-// TestPullLabelIsMissed: the API server warns about an Application or a template meant for Towline without the pull
-// label, because no controller would deliver the Application. All further requests cause no warning. Each request
+// TestMissingPullLabelIsWarned: the API server warns about an Application or a template meant for Towline without the
+// pull label, because no controller would deliver the Application. All further requests cause no warning. Each request
 // succeeds.
-func TestPullLabelIsMissed(t *testing.T) {
+func TestMissingPullLabelIsWarned(t *testing.T) {
 	h := startHub(t)
 	create(t, h.admin, objects(t, "../admission/pull-label.yaml")...)
 	warnings := &warningLog{}

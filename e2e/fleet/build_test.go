@@ -81,7 +81,7 @@ func TestWarmCacheNeedsNoGo(t *testing.T) {
 	}
 }
 
-func TestKeyFollowsWhatGoesIn(t *testing.T) {
+func TestKeyFollowsTheInputs(t *testing.T) {
 	source, set := tinyModule(t)
 	dir := filepath.Join(source, "tiny")
 	before, err := setKey(dir, set)

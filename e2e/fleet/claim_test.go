@@ -34,7 +34,7 @@ func TestStateDirIsClaimedOnce(t *testing.T) {
 	unlock()
 }
 
-func TestStateDirThatHoldsSomethingElseIsRefused(t *testing.T) {
+func TestForeignStateDirIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	precious := filepath.Join(dir, "data")
 	if err := os.WriteFile(precious, nil, 0o600); err != nil {

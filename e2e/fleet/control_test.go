@@ -53,7 +53,7 @@ func TestControlStopsAndStarts(t *testing.T) {
 	}
 }
 
-func TestControlNamesWhatThereIs(t *testing.T) {
+func TestControlNamesTheChoices(t *testing.T) {
 	_, remote := controlled(t)
 	tests := map[string]struct{ action, plane, what, want string }{
 		"plane":   {actStop, "cluster9", "agent", "this fleet has [hub cluster1]"},
@@ -116,7 +116,7 @@ func TestExtraArgsReachTheirProcess(t *testing.T) {
 	}
 }
 
-func TestExtraArgsForNobodyAreRefused(t *testing.T) {
+func TestExtraArgsWithoutAProgramAreRefused(t *testing.T) {
 	s, _ := controlled(t)
 	s.opts.ExtraArgs = map[string][]string{"cluster1/work-agent": nil}
 	if err := s.checkExtras(); err != nil {
@@ -128,7 +128,7 @@ func TestExtraArgsForNobodyAreRefused(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAtHome(t *testing.T) {
+func TestErrorsWithoutAFleet(t *testing.T) {
 	for name, ask := range map[string]func() error{
 		"connect": func() error { _, err := Connect(t.Context(), t.TempDir()); return err },
 		"status":  func() error { _, err := ReadStatus(t.Context(), t.TempDir()); return err },

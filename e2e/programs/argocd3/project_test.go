@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestProjectsPermitWhatTheTableSays compares Argo CD's own functions with the table for Towline's functions.
-func TestProjectsPermitWhatTheTableSays(t *testing.T) {
+// TestProjectsPermitAsInTheTable compares Argo CD's own functions with the table for Towline's functions.
+func TestProjectsPermitAsInTheTable(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/authorization/testdata/projects.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,9 +102,9 @@ func TestRequestsNameTheRepositoriesOfArgoCD(t *testing.T) {
 	}
 }
 
-// TestRepositoriesHaveOneKey: package authorization finds each address in a spec or an operation by the end of its key,
-// and skips the only field with free content.
-func TestRepositoriesHaveOneKey(t *testing.T) {
+// TestAddressesOfRepositoriesHaveOneKey: package authorization finds each address in a spec or an operation by the end
+// of its key, and skips the only field with free content.
+func TestAddressesOfRepositoriesHaveOneKey(t *testing.T) {
 	addresses, free := 0, 0
 	walk(t, "spec", reflect.TypeFor[v1alpha1.ApplicationSpec](), nil, func(path string, of reflect.Type) {
 		key := strings.ToLower(path[strings.LastIndex(path, ".")+1:])

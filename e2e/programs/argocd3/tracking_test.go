@@ -65,9 +65,9 @@ func TestMarksAreArgoCDs(t *testing.T) {
 	}
 }
 
-// TestNothingThatTravelsIsTracked: Argo CD on a cluster does not treat an object of a work as part of its own
+// TestObjectsOfWorksAreNotTracked: Argo CD on a cluster does not treat an object of a work as part of its own
 // Applications.
-func TestNothingThatTravelsIsTracked(t *testing.T) {
+func TestObjectsOfWorksAreNotTracked(t *testing.T) {
 	tracking := argo.NewResourceTracking()
 	for _, file := range goldens(t) {
 		for _, obj := range carriedIn(t, file) {
@@ -125,8 +125,8 @@ func carriedIn(t *testing.T, file string) []*unstructured.Unstructured {
 	return out
 }
 
-// TestTheLabelIsWhereTowlineReadsIt: the tracking label is in the settings of Argo CD.
-func TestTheLabelIsWhereTowlineReadsIt(t *testing.T) {
+// TestPlaceOfTheTrackingLabel: the tracking label is in the settings of Argo CD.
+func TestPlaceOfTheTrackingLabel(t *testing.T) {
 	ours := constants(t, "controllers/internal/tracking/tracking.go")
 	partOf := map[string]string{"app.kubernetes.io/part-of": "argocd"}
 	hub := fake.NewClientset(

@@ -146,9 +146,9 @@ func read(t *testing.T, rule workv1.FeedbackRule, application string) []workv1.F
 	return values
 }
 
-// TestTheAgentReportsNothingOfAComparison: a comparison without changes is a write on the cluster, and not a write of
+// TestTheAgentReportsNoUnchangedComparison: a comparison without changes is a write on the cluster, and not a write of
 // the work.
-func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
+func TestTheAgentReportsNoUnchangedComparison(t *testing.T) {
 	later := strings.NewReplacer(`resourceVersion: "42"`, `resourceVersion: "43"`, `reconciledAt: "2026-01-02T03:04:05Z"`,
 		`reconciledAt: "2026-01-02T03:10:05Z"`).Replace(full)
 	for _, name := range []string{"standalone", "multi-source"} {
@@ -164,9 +164,9 @@ func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
 	}
 }
 
-// TestTheAgentTellsOfAComparison: the agent reports a comparison by a condition. The condition usually stays the same
-// until the next operation.
-func TestTheAgentTellsOfAComparison(t *testing.T) {
+// TestTheConditionReportsAComparison: the agent reports a comparison by a condition. The condition usually stays the
+// same until the next operation.
+func TestTheConditionReportsAComparison(t *testing.T) {
 	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
 	reader, err := conditions.NewConditionReader()
 	if err != nil {
@@ -218,8 +218,8 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
-// TestTheAgentTellsOfAnEdit: the same condition reports an edit, based on the managed fields of the agent.
-func TestTheAgentTellsOfAnEdit(t *testing.T) {
+// TestTheConditionReportsAnEdit: the same condition reports an edit, based on the managed fields of the agent.
+func TestTheConditionReportsAnEdit(t *testing.T) {
 	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
 	reader, err := conditions.NewConditionReader()
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSetsHoldWhatTheTableSays compares Open Cluster Management's own function with the table for Towline's function.
-func TestSetsHoldWhatTheTableSays(t *testing.T) {
+// TestSetsHoldClustersAsInTheTable compares Open Cluster Management's own function with the table for Towline's
+// function.
+func TestSetsHoldClustersAsInTheTable(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, "pkg/authorization/testdata/sets.yaml"))
 	if err != nil {
 		t.Fatal(err)
