@@ -122,6 +122,35 @@ func TestNoAuthorHoldsAFreeze(t *testing.T) {
 	}
 }
 
+// TestASyncDoesNotHoldAFreeze: a tenant asks for a sync and changes the Application, and then the right is lost. The
+// freeze waits for the cluster's answer to the sync. After the answer, the cluster gets the earlier content without
+// automated sync.
+func TestASyncDoesNotHoldAFreeze(t *testing.T) {
+	start(t, strict)
+	for title, lose := range map[string]func(*testing.T, *scene, func()){
+		"the cluster":    func(_ *testing.T, _ *scene, unbind func()) { unbind() },
+		"the repository": func(t *testing.T, s *scene, _ func()) { s.forbid(t) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			s, _, unbind := bound(t)
+			report(t, s.app, feedbackOf(s.app).Healthy("a"))
+			expectHealth(t, s.app, "Healthy")
+			request(t, s.app, `{"sync":{"revision":"abc"}}`)
+			id := sentOperation(t, s.app, "")
+			edit(t, s.app, func(a *argocd.Application) {
+				a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), `"path":"a"`, `"path":"b"`, 1))
+			})
+			lose(t, s, unbind)
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "after the cluster has answered the requested sync")
+			reportHeld(t, s.app, operationReport(s.app, "Running", id).String("resourceVersion", "2"))
+			held, _ := work.Carried(expectFrozen(t, s))
+			if spec := string(held.Spec.Raw); !strings.Contains(spec, `"path":"a"`) {
+				t.Errorf("the cluster gets other content: %s", spec)
+			}
+		})
+	}
+}
+
 // TestAPausedClusterHoldsAFreeze: a paused cluster delays the freeze. An unreachable cluster does so too, because a
 // PlacementDecision also drops an unreachable cluster.
 func TestAPausedClusterHoldsAFreeze(t *testing.T) {

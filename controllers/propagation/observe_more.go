@@ -196,7 +196,11 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 func (seen *observation) observeRights(ctx context.Context) error {
 	seen.Lost = map[types.UID]*authorization.Refusal{}
 	for _, w := range seen.works() {
-		refusal, err := seen.refusedThere(ctx, w)
+		carried, ok := work.Carried(w)
+		if !ok {
+			carried, _ = work.Replaced(w)
+		}
+		refusal, err := seen.refusedThere(ctx, w, carried)
 		if err != nil {
 			return err
 		}

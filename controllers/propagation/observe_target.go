@@ -136,7 +136,8 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 			seen.Revoked[w.UID] = before[w.UID] // if the cache permits a work, the work stays
 			continue
 		}
-		refusal, err := seen.refusedThere(ctx, w)
+		carried, _ := work.Carried(w)
+		refusal, err := seen.refusedThere(ctx, w, carried)
 		if err != nil {
 			return err
 		}
@@ -151,16 +152,18 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 	return nil
 }
 
-// refusedThere returns the refusal of a work's content on the cluster of the work; nil if permitted. For a work with a
-// request, or with unreadable content, only the target counts. Without an existing cluster, there is no refusal.
-func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWork) (*authorization.Refusal, error) {
+// refusedThere returns the refusal of an Application in a work on the cluster of the work; nil if permitted. Without a
+// readable Application, carried is nil, and only the target counts. Without an existing cluster, there is no refusal.
+func (seen *observation) refusedThere(
+	ctx context.Context, w *workv1.ManifestWork, carried *argocd.Application,
+) (*authorization.Refusal, error) {
 	cluster := seen.clusters[w.Namespace]
 	if cluster == nil {
 		return nil, nil
 	}
 	there := work.At(seen.App, w)
 	var request *authorization.Request
-	if carried, ok := work.Carried(w); ok {
+	if carried != nil {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
 		if read, err := authorization.ReadSent(carried); err == nil {
 			request = &read

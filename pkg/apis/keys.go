@@ -213,6 +213,11 @@ const (
 	// for, and digests of the operation and of the Application in the work before.
 	AnnotationRequestSent = Group + "/request-sent"
 
+	// AnnotationReplaced is on a ManifestWork with an operation, or with the termination of an operation: the Application
+	// with automated sync or hydration that the request has replaced in the work, as gzip data in base64. If the hub loses
+	// the right to the cluster meanwhile, a freeze puts the Application back without automated sync.
+	AnnotationReplaced = Group + "/replaced-application"
+
 	// AnnotationChangedAt is on a ManifestWork after a change of the deployed content of the Application. The value
 	// begins with "uncompared" until the cluster has compared the change. For an Application of an ApplicationSet, the
 	// value also has the previously compared revision until the next sync, or the revisions of all sources with commas

@@ -44,7 +44,7 @@ type decision struct {
 	refresh     *string
 	refreshOver bool
 
-	// sendable is true if no check and no step blocks the delivery of the Application.
+	// sendable is true if nothing blocks the delivery of the Application.
 	sendable bool
 }
 

@@ -126,12 +126,12 @@ func (d *decision) dropRefresh(warning string) {
 var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Ends: gate.ByBackoff, Quiet: true}
 
 // send writes the work of a permitted Application. withheld is true if the requested operation stays on the hub: see
-// withhold.
+// withhold. The Application is not sendable if a problem prevents the write: see freeze.
 func (d *decision) send(withheld bool) *block {
 	to := d.allowed()
 	r, b := d.relay(to, withheld)
 	if b != nil || r.told {
-		d.plan.Silent = r.told
+		d.plan.Silent, d.sendable = r.told, r.told
 		return b
 	}
 	desired, err := r.render()
@@ -139,6 +139,7 @@ func (d *decision) send(withheld bool) *block {
 		// An answered refresh stays on the hub, because its work cannot be changed and still has the refresh.
 		d.plan.Refreshed, d.refresh, d.refreshOver = "", nil, false
 	}
+	d.sendable = err == nil && d.Refusal == nil
 	if err != nil {
 		return d.plan.blockAt(payloadInvalid, unrendered(err))
 	}

@@ -65,14 +65,18 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s still syncs the Application automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused)), false
 	case changed && cluster.Unreachable != "":
 		return fmt.Sprintf("Towline asks cluster %s to stop automated sync when the cluster is available again", w.Namespace), false
-	case work.CarriesRequest(w) && !changed:
+	case work.CarriesRequest(w) && !changed: // also for good, if an earlier Towline sent the request and the spec has changed
 		return fmt.Sprintf("cluster %s is asked to stop automated sync after the cluster has answered the requested sync", w.Namespace), false
 	case !changed && !work.Frozen(w):
 		return "", false
 	case changed || planned != w || !applied(w):
 		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
-	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace), false
+	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
+	if seen := feedback.Parse(&w.Status, work.Identifier(work.At(v.App, w))); operations(&seen).Busy {
+		words += ". An operation still runs there, and may deploy newer commits: terminate the operation on the cluster"
+	}
+	return words, false
 }
 
 // frozenForm returns the frozen form of a work, and whether the form differs. frozenForm waits for the answer to a

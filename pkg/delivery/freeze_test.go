@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -49,12 +50,22 @@ func frozenAnd(applied bool) func(*workv1.ManifestWork) {
 
 // requesting puts a sync on its way into a work.
 func requesting(w *workv1.ManifestWork) {
+	before := w.DeepCopy()
 	sent := relay.Sent{State: relay.OnItsWay, ID: "1", Version: "5", Digest: "d", Instead: work.Brings(w)}
 	w.Annotations[apis.AnnotationRequestSent] = sent.String()
 	if err := work.Carry(w, automatic().Obj(), work.Request{Operation: []byte(`{"sync":{}}`), Version: "5"}); err != nil {
 		panic(err)
 	}
+	if err := work.KeepReplaced(w, before); err != nil {
+		panic(err)
+	}
 	w.Generation++
+}
+
+// requestingBefore puts a sync on its way into a work, as an earlier Towline did: without the replaced Application.
+func requestingBefore(w *workv1.ManifestWork) {
+	requesting(w)
+	delete(w.Annotations, apis.AnnotationReplaced)
 }
 
 func TestFreeze(t *testing.T) {
@@ -67,6 +78,10 @@ func TestFreeze(t *testing.T) {
 		"frozen, not applied": {is: of(automatic()).own(t, frozenAnd(false)).with(withdrawn), want: []string{told}, says: "has not confirmed the stop yet"},
 		"frozen": {is: of(automatic()).own(t, frozenAnd(true)).with(withdrawn), want: []string{told},
 			says: "cluster cluster1 has confirmed that automated sync is off. The workload is unchanged. Automated sync continues when"},
+		"frozen, and an operation runs": {
+			is: of(automatic()).own(t, frozenAnd(true),
+				reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")).with(withdrawn),
+			want: []string{told}, says: "is off. An operation still runs there, and may deploy newer commits: terminate the operation on the cluster. The workload"},
 		"permitted again":                 {is: of(automatic()).own(t, frozenAnd(true)), want: []string{"update cluster1"}},
 		"synced by hand":                  {is: of(cascading()).own(t).with(withdrawn), want: []string{told}},
 		"the hub's spec alone is refused": {is: of(automatic()).own(t).with(unpermitted), want: []string{told}},
@@ -96,19 +111,31 @@ func TestFreeze(t *testing.T) {
 			is: of(automatic()).own(t, requesting).with(withdrawn), want: []string{told}, says: "after the cluster has answered the requested sync"},
 		"a sync has arrived": {
 			is: of(automatic()).own(t, requesting, reports("Healthy")).with(withdrawn), want: []string{"update cluster1", told}},
-		"a sync has arrived, and the spec is another": {
-			is:   of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).own(t, carriesBefore(t), reports("Healthy")).with(withdrawn),
+		"a sync has arrived, and the spec has changed": {
+			is:   of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).with(delivered(t, requesting, reports("Healthy")), withdrawn),
+			want: []string{"update cluster1", told}, says: "asked to stop automated sync"},
+		"a sync of an earlier Towline has arrived": {
+			is: of(automatic()).own(t, requestingBefore, reports("Healthy")).with(withdrawn), want: []string{"update cluster1", told}},
+		"a sync of an earlier Towline has arrived, and the spec has changed": {
+			is:   of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).with(delivered(t, requestingBefore, reports("Healthy")), withdrawn),
 			want: []string{told}, says: "after the cluster has answered"},
+		"the changed spec is too large": {
+			is:   of(automatic().Spec(large)).with(delivered(t), lostThere),
+			want: []string{"update cluster1", "PropagationError PayloadTooLarge", told}, says: "asked to stop automated sync"},
+		"the API server refuses the changed spec": {
+			is: of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).with(delivered(t), lostThere,
+				func(s *situation) { s.Refusal = &Rejection{Message: "no"} }),
+			want: []string{"update cluster1", "PropagationError WorkRejected", told, "backoff"}, says: "asked to stop automated sync"},
 		"another's": {is: of(automatic()).own(t, claimsBy(work.ReadOnly)).with(withdrawn), want: []string{told}},
 	})
 }
 
-// carriesBefore puts a sync in the place of the automatic Application in a work.
-func carriesBefore(t *testing.T) func(*workv1.ManifestWork) {
-	return func(w *workv1.ManifestWork) {
-		*w = *workFor(t, automatic().Obj())
-		requesting(w)
-	}
+// large is a spec that does not fit into a ManifestWork.
+var large = `{"destination":{"namespace":"b"},"source":{"path":"` + strings.Repeat("p", work.MaxPayload) + `"}}`
+
+// delivered sets the work with the automatic Application, and the given changes.
+func delivered(t *testing.T, edits ...func(*workv1.ManifestWork)) func(*situation) {
+	return func(s *situation) { s.Own = workFor(t, automatic().Obj(), edits...) }
 }
 
 // TestADeliveryReadsNoFreeze: the delivery of an Application needs no further check of rights.

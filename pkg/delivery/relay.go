@@ -140,6 +140,9 @@ func (r *relaying) requesting() bool {
 // render returns the desired work of the Application.
 func (r *relaying) render() (*workv1.ManifestWork, error) {
 	desired, err := work.Render(r.to, r.requests)
+	if err == nil && work.CarriesRequest(desired) {
+		err = work.KeepReplaced(desired, r.Own)
+	}
 	switch {
 	case err != nil:
 		return nil, err

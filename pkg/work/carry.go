@@ -76,6 +76,9 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, relay.Sent{
 		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version, Instead: Brings(w),
 	}.String())
+	if err := KeepReplaced(out, w); err != nil {
+		return nil, err
+	}
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 

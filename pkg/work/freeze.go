@@ -17,13 +17,16 @@ func Frozen(w *workv1.ManifestWork) bool {
 	return ok && held.Annotations[apis.AnnotationFrozen] != ""
 }
 
-// RunsByItself reports whether the Argo CD of the cluster deploys or hydrates new commits without a request. A work
-// with a request does not show its Application, and the result is true.
+// RunsByItself reports whether the Argo CD of the cluster deploys or hydrates new commits without a request. For a work
+// with a request, the replaced Application counts. If the work does not store the replaced Application, the result is
+// true.
 func RunsByItself(w *workv1.ManifestWork) bool {
-	if CarriesRequest(w) {
-		return true
-	}
 	held, ok := Carried(w)
+	if CarriesRequest(w) {
+		if held, ok = Replaced(w); !ok {
+			return true
+		}
+	}
 	return ok && (automated(held.Spec.Raw) || argocd.Hydrates(held.Spec.Raw))
 }
 
@@ -56,15 +59,12 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// FreezePutBack is Freeze for a work with a request that the agent has answered. The Application replaces the request.
-// last is the result of the request, and is stored in the work. FreezePutBack changes nothing if the hub's Application
-// differs from the delivered Application.
+// FreezePutBack is Freeze for a work with a request that the agent has answered. The replaced Application replaces the
+// request. last is the result of the request, and is stored in the work. A work of an earlier Towline does not store the
+// replaced Application. FreezePutBack then changes the work only if the hub's Application is still the same.
 func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
-	if !StillBrings(w, app) {
-		return w, false
-	}
 	out := w.DeepCopy()
-	if PutBack(out, app) != nil {
+	if !putReplacedBack(out) && (!StillBrings(w, app) || PutBack(out, app) != nil) {
 		return w, false
 	}
 	if sent := last.Last.String(); sent != "" {

@@ -89,7 +89,7 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	if err != nil {
 		return err
 	}
-	delete(w.Annotations, apis.AnnotationRequestSent)
+	forgetRequest(w)
 	full.Spec.Executor = w.Spec.Executor
 	if others := beside(w); len(others) > 0 {
 		full.Spec.Workload.Manifests = append(full.Spec.Workload.Manifests, others...)
@@ -120,6 +120,6 @@ func nameOnly(w *workv1.ManifestWork) error {
 		return errors.New("the ManifestWork does not say how its Application is applied")
 	}
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	delete(w.Annotations, apis.AnnotationRequestSent)
+	forgetRequest(w)
 	return carryOnly(w, map[string]string{"name": id.Name, "namespace": id.Namespace}, releaseManager, nil)
 }

@@ -33,7 +33,7 @@ func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool)
 var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
-	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationChangedAt, apis.AnnotationUpdateMode,
+	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationReplaced, apis.AnnotationChangedAt, apis.AnnotationUpdateMode,
 	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationReleasedTo, apis.AnnotationGrantedBy,
 	apis.AnnotationReturnsBy, apis.AnnotationHandedOver,
 }

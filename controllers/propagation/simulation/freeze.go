@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -43,8 +44,14 @@ func (o *oracle) stops(c *cluster, a *placed) bool {
 	}
 	return slices.ContainsFunc(o.worksOf(a.owner()), func(w *workv1.ManifestWork) bool {
 		return w.Namespace == c.name && a.isOf(w.Name) && work.CarriesTo(w, a.key) && work.NamedAfter(w.Name, app.Name) &&
-			!work.CarriesRequest(w) && !work.IsReadOnly(w) && work.Refused(w) == "" && work.UpdateModeOf(w) != work.CreateOnly
+			!unanswered(w) && !work.IsReadOnly(w) && work.Refused(w) == "" && work.UpdateModeOf(w) != work.CreateOnly
 	})
+}
+
+// unanswered reports whether the agent has not yet applied or refused a request in a work. A freeze waits for the answer.
+func unanswered(w *workv1.ManifestWork) bool {
+	applied := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
+	return work.CarriesRequest(w) && (applied == nil || applied.ObservedGeneration != w.Generation)
 }
 
 func (w *World) annotationsOf(c *cluster) map[string]string {

@@ -1,0 +1,106 @@
+package work
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// maxReplaced is the maximum size of AnnotationReplaced in bytes. The API server (Kubernetes 1.35) permits 256 KiB for
+// all annotations of an object.
+const maxReplaced = 128 * 1024
+
+// KeepReplaced stores in out, a work with a request, the Application that the request replaces in the work before. A
+// freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores nothing for an
+// Application without automated sync and hydration. The error says that the Application is too large.
+func KeepReplaced(out, before *workv1.ManifestWork) error {
+	if CarriesRequest(before) {
+		if kept, ok := before.Annotations[apis.AnnotationReplaced]; ok {
+			metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
+		}
+		return nil
+	}
+	if !RunsByItself(before) {
+		return nil
+	}
+	for _, m := range before.Spec.Workload.Manifests {
+		if manifests.Get(m.Raw, readManifest) == nil {
+			continue
+		}
+		kept := packed(m.Raw)
+		if len(kept) > maxReplaced {
+			return fmt.Errorf("an Application with automated sync and more than %d KiB in compressed form cannot be synced from the hub: "+
+				"sync the Application on the cluster, or move inline values into the Git repository", maxReplaced>>10)
+		}
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
+	}
+	return nil
+}
+
+// Replaced returns the Application that the request in a work has replaced, with metadata and spec, and whether the work
+// stores a readable Application. The returned object is shared: callers must not change the object.
+func Replaced(w *workv1.ManifestWork) (*argocd.Application, bool) {
+	if !CarriesRequest(w) {
+		return nil, false
+	}
+	held := readManifest(unpacked(w.Annotations[apis.AnnotationReplaced]))
+	return held, held != nil && len(held.Spec.Raw) > 0
+}
+
+// putReplacedBack replaces the request in a work with the Application that the request has replaced. The result is false
+// without a stored Application.
+func putReplacedBack(w *workv1.ManifestWork) bool {
+	if _, ok := Replaced(w); !ok || len(w.Spec.ManifestConfigs) != 1 {
+		return false
+	}
+	m := workv1.Manifest{}
+	m.Raw = unpacked(w.Annotations[apis.AnnotationReplaced])
+	w.Spec.Workload.Manifests = append([]workv1.Manifest{m}, beside(w)...)
+	forgetRequest(w)
+	w.Spec.ManifestConfigs[0].UpdateStrategy = strategyOf(w)
+	noteMode(w, ForceApply)
+	return true
+}
+
+// forgetRequest removes the annotations about the request that is on its way.
+func forgetRequest(w *workv1.ManifestWork) {
+	delete(w.Annotations, apis.AnnotationRequestSent)
+	delete(w.Annotations, apis.AnnotationReplaced)
+}
+
+// packed returns gzip data in base64.
+func packed(raw []byte) string {
+	var out bytes.Buffer
+	to := base64.NewEncoder(base64.StdEncoding, &out)
+	zip := gzip.NewWriter(to)
+	for _, err := range []error{second(zip.Write(raw)), zip.Close(), to.Close()} {
+		if err != nil {
+			panic(err) // a write to memory does not fail
+		}
+	}
+	return out.String()
+}
+
+func second(_ int, err error) error { return err }
+
+// unpacked is the reverse of packed. The result is nil for unreadable data, and for more than MaxPayload bytes: the
+// cluster can write the annotations of its works.
+func unpacked(text string) []byte {
+	zip, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader([]byte(text))))
+	if err != nil {
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(zip, MaxPayload+1))
+	if err != nil || len(raw) > MaxPayload {
+		return nil
+	}
+	return raw
+}

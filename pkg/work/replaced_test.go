@@ -1,0 +1,112 @@
+package work_test
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// requested returns the work before with a request for a sync.
+func requested(t *testing.T, before *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	t.Helper()
+	out := before.DeepCopy()
+	out.Annotations[apis.AnnotationRequestSent] = relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7", Instead: work.Brings(before)}.String()
+	if err := work.Carry(out, fixture.Application("guestbook").Obj(), work.Request{Operation: []byte(`{"sync":{}}`), Version: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	return out, work.KeepReplaced(out, before)
+}
+
+// TestReplaced: a work with a request stores the replaced Application if the cluster's Argo CD deploys new commits by
+// itself.
+func TestReplaced(t *testing.T) {
+	for title, tc := range map[string]struct {
+		spec string
+		kept bool
+	}{
+		"automated sync": {spec: `{"destination":{},"syncPolicy":{"automated":{}}}`, kept: true},
+		"hydration":      {spec: `{"destination":{},"sourceHydrator":{"drySource":{"repoURL":"r"}}}`, kept: true},
+		"sync by hand":   {spec: `{"destination":{}}`},
+	} {
+		t.Run(title, func(t *testing.T) {
+			before := sentWith(t, tc.spec)
+			w, err := requested(t, before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := work.Replaced(w)
+			if ok != tc.kept || work.RunsByItself(w) != true {
+				t.Fatalf("stored %v, runs by itself %v", ok, work.RunsByItself(w))
+			}
+			if !ok {
+				return
+			}
+			want, _ := work.Carried(before)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("the stored Application differs (-want +got):\n%s", diff)
+			}
+			again := before.DeepCopy()
+			if err := work.KeepReplaced(again, w); err != nil || again.Annotations[apis.AnnotationReplaced] != w.Annotations[apis.AnnotationReplaced] {
+				t.Errorf("a second request loses the Application: %v", err)
+			}
+			if _, ok := work.Replaced(before); ok {
+				t.Error("a work without a request has a replaced Application")
+			}
+		})
+	}
+}
+
+// TestReplacedIsBounded: the annotation of a work has a limit, on the way in and on the way out.
+func TestReplacedIsBounded(t *testing.T) {
+	noise := make([]byte, 200<<10)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	value, err := json.Marshal(base64.StdEncoding.EncodeToString(noise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":`+string(value)+`}`)
+	if _, err := requested(t, large); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
+		t.Errorf("a large Application: %v", err)
+	}
+	w, err := requested(t, sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":"`+strings.Repeat("x", work.MaxPayload-2000)+`"}`))
+	if _, ok := work.Replaced(w); err != nil || !ok {
+		t.Errorf("a compressible Application: %v, %v", err, ok)
+	}
+	for _, text := range []string{"", "?", "H4sIAAAAAAAA", base64.StdEncoding.EncodeToString([]byte("{}"))} {
+		w.Annotations[apis.AnnotationReplaced] = text
+		if _, ok := work.Replaced(w); ok || !work.RunsByItself(w) {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
+
+// TestFreezePutBackOfTheReplaced: the frozen Application is the replaced Application without automated sync, also if the
+// hub's Application has changed since.
+func TestFreezePutBackOfTheReplaced(t *testing.T) {
+	before := sentWith(t, `{"destination":{},"source":{"path":"old"},"syncPolicy":{"automated":{},"retry":{"limit":2}}}`)
+	w, err := requested(t, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"source":{"path":"new"}}`).Obj()
+	got, changed := work.FreezePutBack(w, app, work.Requests{})
+	if !changed {
+		t.Fatal("no change")
+	}
+	want, _ := work.Freeze(before)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
