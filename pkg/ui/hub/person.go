@@ -39,8 +39,8 @@ type Person struct {
 	client client.WithWatch
 	flags  Flags
 
-	// user is the name of the identity; empty for the identity of a kubeconfig.
-	user string
+	// owner is the owner of the identity's place; empty for the identity of a kubeconfig.
+	owner string
 
 	// ctx is the lifetime of the feeds, and end ends the feeds.
 	ctx context.Context //nolint:containedctx // the lifetime of what is followed, which no request has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ const (
 	// maxPersons is the maximum number of simultaneous identities.
 	maxPersons = 64
 
-	// maxTokens is the maximum number of simultaneous tokens of one user. A further token replaces the least recently
+	// maxTokens is the maximum number of simultaneous tokens of one owner. A further token replaces the least recently
 	// used token.
 	maxTokens = 4
 
@@ -89,8 +90,8 @@ func (t *Tokens) place(k identity, user, token string) (ui.Hub, error) {
 	if p := t.persons[k]; p != nil {
 		return p, nil
 	}
-	t.displace(user)
-	if len(t.persons) >= maxPersons {
+	owner := ownerOf(user)
+	if !t.displace(owner) {
 		return nil, &ui.Refusal{Code: http.StatusServiceUnavailable, Message: "Too many people look at this page now. Try again in some minutes."}
 	}
 	config := rest.CopyConfig(t.config)
@@ -99,29 +100,61 @@ func (t *Tokens) place(k identity, user, token string) (ui.Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.used, p.user = time.Now(), user
+	p.used, p.owner = time.Now(), owner
 	t.persons[k] = p
 	return p, nil
 }
 
-// displace removes the least recently used token of a user, if the user has maxTokens tokens.
-func (t *Tokens) displace(user string) {
+// ownerOf returns the owner of a user's places. All ServiceAccounts of a namespace are one owner, because an editor of
+// the namespace can create any number of ServiceAccounts.
+func ownerOf(user string) string {
+	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
+		namespace, _, _ := strings.Cut(account, ":")
+		return "system:serviceaccounts:" + namespace
+	}
+	return user
+}
+
+// displace makes room for a further place of an owner, and returns false if all places have to stay. An owner with
+// maxTokens places loses a place. If no place is free, the owner with the most places loses a place, but an owner
+// never gets more places than the loser keeps.
+func (t *Tokens) displace(owner string) bool {
+	places := map[string]int{}
+	most := owner
+	for _, p := range t.persons {
+		places[p.owner]++
+		if places[p.owner] > places[most] {
+			most = p.owner
+		}
+	}
+	switch {
+	case places[owner] >= maxTokens:
+		t.remove(owner)
+	case len(t.persons) < maxPersons:
+	case places[most] > places[owner]+1:
+		t.remove(most)
+	case places[owner] > 0:
+		t.remove(owner)
+	default:
+		return false
+	}
+	return true
+}
+
+// remove removes the least recently used place of an owner.
+func (t *Tokens) remove(owner string) {
 	var oldest identity
 	var since time.Time
-	n := 0
 	for k, p := range t.persons {
-		if p.user != user {
+		if p.owner != owner {
 			continue
 		}
-		n++
-		if used := p.lastUsed(); since.IsZero() || used.Before(since) {
+		if used := p.lastUsed(); oldest == (identity{}) || used.Before(since) {
 			oldest, since = k, used
 		}
 	}
-	if n >= maxTokens {
-		t.persons[oldest].end()
-		delete(t.persons, oldest)
-	}
+	t.persons[oldest].end()
+	delete(t.persons, oldest)
 }
 
 // expire removes identities after a time without requests. Identities with an invalid token are removed at the next
