@@ -154,6 +154,7 @@ func (r *factReader) may(ctx context.Context, user string, right check.Right) (b
 
 // cluster reads the facts about a managed cluster.
 func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) error {
+	r.facts.Namespace = namespace
 	if err := all(ctx, r.served, r.workloads); err != nil {
 		return err
 	}

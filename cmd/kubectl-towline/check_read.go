@@ -236,7 +236,7 @@ func (r *factReader) lease(ctx context.Context, key types.NamespacedName) (*chec
 // older reads whether the older controllers are switched off in their own configuration.
 func (r *factReader) older(ctx context.Context) error {
 	for _, w := range r.facts.Workloads {
-		if !strings.HasPrefix(w.Name, "multicluster-integrations") {
+		if !strings.HasPrefix(w.Name, "multicluster-integrations") || !r.facts.AtOlder(w) {
 			continue
 		}
 		m, err := reading.Get(ctx, r, types.NamespacedName{Namespace: w.Namespace, Name: "multicluster-integrations-config"}, &corev1.ConfigMap{})
@@ -291,7 +291,8 @@ func (r *factReader) services(ctx context.Context) error {
 }
 
 // refused reads the errors of work agents that could not apply an Application. The conditions of Applications only
-// select the works to read: a tenant can write such a condition too.
+// select the works to read: a tenant can write such a condition too. Therefore the number of reads is limited, and
+// the namespaces take turns.
 func (r *factReader) refused(ctx context.Context) error {
 	told := map[string]*argocd.Application{}
 	err := applications(ctx, r, func(app *argocd.Application) {
@@ -299,10 +300,11 @@ func (r *factReader) refused(ctx context.Context) error {
 			told[work.Key(app).String()] = app
 		}
 	})
-	said := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(told)) {
-		if app := told[key]; err == nil && said[app.Cluster()] == "" {
-			said[app.Cluster()], err = r.refusal(ctx, app)
+	said, reads := map[string]string{}, map[string]int{}
+	for _, app := range inTurns(told) {
+		if cluster := app.Cluster(); err == nil && said[cluster] == "" && reads[cluster] < maxRefusals {
+			reads[cluster]++
+			said[cluster], err = r.refusal(ctx, app)
 		}
 	}
 	switch {
@@ -314,6 +316,27 @@ func (r *factReader) refused(ctx context.Context) error {
 	maps.DeleteFunc(said, func(_, message string) bool { return message == "" })
 	r.facts.Refused = said
 	return nil
+}
+
+// maxRefusals is the maximum number of works read for each cluster.
+const maxRefusals = 20
+
+// inTurns returns the Applications in an order in which the namespaces of each cluster take turns.
+func inTurns(told map[string]*argocd.Application) []*argocd.Application {
+	type place struct{ cluster, namespace string }
+	turns, turn := map[place]int{}, map[string]int{}
+	keys := slices.Sorted(maps.Keys(told))
+	for _, key := range keys {
+		p := place{told[key].Cluster(), told[key].Namespace}
+		turn[key] = turns[p]
+		turns[p]++
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(turn[a], turn[b]) })
+	out := make([]*argocd.Application, 0, len(keys))
+	for _, key := range keys {
+		out = append(out, told[key])
+	}
+	return out
 }
 
 // refusal returns the work agent's error for an Application; empty for none.

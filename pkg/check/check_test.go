@@ -84,7 +84,7 @@ func TestChecks(t *testing.T) {
 	}
 	other := func(name string, wanted int32) func(*check.Facts) {
 		return func(f *check.Facts) {
-			f.Workloads = append(f.Workloads, check.Workload{Namespace: "ocm", Name: name, Wanted: wanted, Ready: wanted})
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: "open-cluster-management", Name: name, Wanted: wanted, Ready: wanted})
 		}
 	}
 	cluster := func(edit func(*check.Cluster)) func(*check.Facts) {
@@ -119,7 +119,12 @@ func TestChecks(t *testing.T) {
 			"your rights", why.Blocked, "create r.g"},
 		"rights unread": {check.Managed, unread(check.Reviews), "rights of the work agent", why.Unknown, "may not read"},
 		"no Argo CD":    {check.Managed, func(f *check.Facts) { f.Workloads = nil }, "Argo CD", why.Blocked, "nothing is deployed"},
-		"old Argo CD":   {check.Managed, workload(3, func(w *check.Workload) { w.Image = "argocd:v2.8.0" }), "Argo CD", why.Waiting, "2.14"},
+		"a tenant's workload in place of a missing Argo CD": {check.Managed, workload(3, func(w *check.Workload) { w.Namespace = "tenant" }),
+			"Argo CD", why.Blocked, "no Deployment or StatefulSet in namespace argocd"},
+		"a tenant's Deployment with the name of an older controller": {check.Installation, func(f *check.Facts) {
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: "tenant", Name: "multicluster-integrations", Wanted: 1, Ready: 1})
+		}, "other controllers", why.Waiting, "in an unusual namespace"},
+		"old Argo CD": {check.Managed, workload(3, func(w *check.Workload) { w.Image = "argocd:v2.8.0" }), "Argo CD", why.Waiting, "2.14"},
 		"of an operator": {check.Managed, workload(3, func(w *check.Workload) {
 			w.Labels["app.kubernetes.io/name"], w.Image = "openshift-gitops-application-controller", "r.example/argocd@sha256:ab"
 		}), "Argo CD", why.OK, "version unknown"},
@@ -269,7 +274,7 @@ func TestArgoAddOn(t *testing.T) {
 func TestACM(t *testing.T) {
 	lines := check.Before(good(func(f *check.Facts) {
 		f.Served[check.ACMHub], f.OlderDisabled = true, true
-		f.Workloads = append(f.Workloads, check.Workload{Namespace: "ocm", Name: "multicluster-integrations", Wanted: 1, Ready: 1})
+		f.Workloads = append(f.Workloads, check.Workload{Namespace: "open-cluster-management", Name: "multicluster-integrations", Wanted: 1, Ready: 1})
 	}))
 	if check.Verdict(lines) != why.OK {
 		t.Errorf("%+v", lines)

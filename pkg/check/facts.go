@@ -46,7 +46,7 @@ type Facts struct {
 	// Plugin is the version of kubectl towline.
 	Plugin string
 
-	// Namespace is the namespace of the hub's Argo CD. Redis is the folder of --argocd-redis; empty without the flag.
+	// Namespace is the namespace of the Argo CD on the hub, or on the managed cluster. Redis is the folder of --argocd-redis; empty without the flag.
 	Namespace, Redis string
 
 	// NoTree is true if Towline's flag --controllers excludes the controller that writes to Redis.

@@ -168,6 +168,9 @@ func older(f *Facts, w Workload) Line {
 	const name = "other controllers"
 	do := "see docs/takeover.md, Taking over"
 	switch {
+	case !f.AtOlder(w):
+		return lesser(name, do, "%s/%s has the name of a pull controller, in an unusual namespace: if it is one, two pull controllers write the same "+
+			"ManifestWorks", w.Namespace, w.Name)
 	case w.ofArgoAddOn():
 		do = fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=0, and uninstall nothing: see docs/takeover.md, The add-on argocd", w.Namespace,
 			w.Name)

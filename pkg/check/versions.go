@@ -39,11 +39,12 @@ const (
 	argoSetController = "-applicationset-controller"
 )
 
-// byName returns the workloads whose label app.kubernetes.io/name ends with end.
+// byName returns the workloads of Argo CD whose label app.kubernetes.io/name ends with end. Tenants can create objects
+// with the same label in other namespaces.
 func (f *Facts) byName(end string) []Workload {
 	var out []Workload
 	for _, w := range f.Workloads {
-		if strings.HasSuffix(w.Labels["app.kubernetes.io/name"], end) {
+		if f.atArgoCD(w) && strings.HasSuffix(w.Labels["app.kubernetes.io/name"], end) {
 			out = append(out, w)
 		}
 	}
@@ -57,8 +58,9 @@ func (f *Facts) argoCD(name, controller, without string) []Line {
 	}
 	found := f.byName(controller)
 	if len(found) == 0 {
-		return []Line{wrong(name, "install Argo CD: https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/",
-			"no Deployment or StatefulSet has the label app.kubernetes.io/name=argocd%s: %s", controller, without)}
+		return []Line{wrong(name, "install Argo CD, or name its namespace with --argocd-namespace or --cluster-argocd-namespace: "+
+			"https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/",
+			"no Deployment or StatefulSet in namespace %s has the label app.kubernetes.io/name=argocd%s: %s", f.Namespace, controller, without)}
 	}
 	var out []Line
 	for _, w := range found {

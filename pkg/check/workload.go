@@ -14,6 +14,16 @@ func (w *Workload) OfArgoCD() bool {
 		strings.HasSuffix(name, argoController) || strings.HasSuffix(name, argoSetController)
 }
 
+// atArgoCD returns whether a workload is in the namespace of Argo CD. Without a known namespace, each namespace counts.
+func (f *Facts) atArgoCD(w Workload) bool { return f.Namespace == "" || w.Namespace == f.Namespace }
+
+// olderHome is the namespace of the older controllers. Advanced Cluster Management runs in the same namespace.
+const olderHome = "open-cluster-management"
+
+// AtOlder returns whether a workload is in a namespace of older controllers. Elsewhere, tenants can create workloads with
+// the same names.
+func (f *Facts) AtOlder(w Workload) bool { return f.atArgoCD(w) || w.Namespace == olderHome }
+
 // OfPull returns whether a workload is a pull controller of a different product.
 func (w *Workload) OfPull() bool { return w.ofAgent() || w.older() }
 
