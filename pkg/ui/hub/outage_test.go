@@ -83,8 +83,8 @@ func TestOutage(t *testing.T) {
 	defer server.Close()
 	const (
 		page         = "/?namespace=outage"
-		applications = "Applications in namespace outage are shown as they were at "
-		clusters     = "ManagedClusters are shown as they were at "
+		applications = "Applications in namespace outage are from "
+		clusters     = "ManagedClusters are from "
 	)
 	shows(ctx, t, server, "", page, "outage/set on cluster5: well")
 

@@ -175,5 +175,5 @@ func TestFollow(t *testing.T) {
 	if err := admin.Delete(ctx, app); err != nil {
 		t.Fatal(err)
 	}
-	shows(ctx, t, server, "", "/?namespace=follow", "There is no Application")
+	shows(ctx, t, server, "", "/?namespace=follow", "No Application of an ApplicationSet matches")
 }
