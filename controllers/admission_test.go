@@ -274,7 +274,8 @@ func TestRightsOfAnAgentOnItsManagedCluster(t *testing.T) {
 		}
 		for _, patch := range []string{
 			`{"metadata":{"annotations":{"agent.open-cluster-management.io/x":"y"}}}`, `{"metadata":{"annotations":{"example.com/a":null}}}`,
-			`{"spec":{"leaseDurationSeconds":30}}`, `{"spec":{"taints":[{"key":"quarantine","effect":"NoSelect"}]}}`, `{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com","caBundle":"eA=="}]}}`,
+			`{"spec":{"leaseDurationSeconds":30}}`, `{"spec":{"taints":[{"key":"quarantine","effect":"NoSelect"}]}}`,
+			`{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com","caBundle":"eA=="}]}}`,
 		} {
 			g.Expect(change(agent, c, patch)).To(Succeed(), title+": "+patch)
 		}
