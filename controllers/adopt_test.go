@@ -107,7 +107,7 @@ func TestAdoptionNever(t *testing.T) {
 	create(t, app)
 	expectClaim(t, app, work.ReadOnly)
 	reportHeld(t, app, feedbackOf(app).Healthy("a"))
-	expectProblem(t, app, apis.ReasonAdoptionRefused, "delete it there")
+	expectProblem(t, app, apis.ReasonAdoptionRefused, "delete the Application on the cluster")
 	request(t, app, `{"sync":{}}`)
 	settled(t)
 	if w := workOf(t, app); strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"operation"`) {

@@ -112,7 +112,7 @@ func TestMissingGrantsAreNamed(t *testing.T) {
 		grant  func(*testing.T, *scene)
 	}{
 		"no binding": {
-			reason: apis.ReasonClusterForbidden, says: "one of the ManagedClusterSets that hold it (global",
+			reason: apis.ReasonClusterForbidden, says: "one of the cluster's ManagedClusterSets (global",
 			grant: func(t *testing.T, s *scene) { create(t, binding(s.namespace, globalSet)) },
 		},
 		"a binding of a set without the cluster": {
@@ -135,7 +135,7 @@ func TestMissingGrantsAreNamed(t *testing.T) {
 				create(t, binding(s.namespace, set.Name))
 				s.app.Annotations["set"] = set.Name
 			},
-			reason: apis.ReasonClusterForbidden, says: "to allow it",
+			reason: apis.ReasonClusterForbidden, says: "to permit the cluster",
 			grant: func(t *testing.T, s *scene) {
 				set := clusterSet(s.app.Annotations["set"], nil)
 				edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
@@ -148,7 +148,7 @@ func TestMissingGrantsAreNamed(t *testing.T) {
 				s.app.Annotations["set"] = unique("set")
 				create(t, binding(s.namespace, s.app.Annotations["set"]))
 			},
-			reason: apis.ReasonClusterForbidden, says: "to allow it",
+			reason: apis.ReasonClusterForbidden, says: "to permit the cluster",
 			grant: func(t *testing.T, s *scene) {
 				create(t, clusterSet(s.app.Annotations["set"], &metav1.LabelSelector{}))
 			},
@@ -332,7 +332,7 @@ func TestRevocationFreezes(t *testing.T) {
 	app, b := allowed(t)
 	w := workOf(t, app)
 	take(t, b)
-	expectForbidden(t, app, apis.ReasonClusterForbidden, "to allow it")
+	expectForbidden(t, app, apis.ReasonClusterForbidden, "to permit the cluster")
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "HEAD", "other", 1))
 	})
@@ -395,7 +395,7 @@ func TestClusterAuthorizationModes(t *testing.T) {
 				expectAllowed(t, app)
 				return
 			}
-			expectForbidden(t, app, apis.ReasonClusterForbidden, "to allow it, create a Placement")
+			expectForbidden(t, app, apis.ReasonClusterForbidden, "to permit the cluster, create a Placement")
 		})
 	}
 }

@@ -47,10 +47,10 @@ func TestObjectsThatAreMissingStay(t *testing.T) {
 				carries("blue")(g, w)
 			})
 			take(t, secret)
-			expectTrouble(t, app, "there is no secret/db in namespace "+app.Namespace)
+			expectTrouble(t, app, "the hub has no secret/db in namespace "+app.Namespace)
 			if both {
 				take(t, settings)
-				expectTrouble(t, app, "there is no configmap/settings")
+				expectTrouble(t, app, "the hub has no configmap/settings")
 			}
 			expectSame(t, sent)
 

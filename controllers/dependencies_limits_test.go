@@ -232,7 +232,7 @@ func TestEventsOnProjectsAndSecrets(t *testing.T) {
 	expectDependency(t, project, carries("sourceRepos"))
 	expectDependency(t, credential, carries(secretWith(t, password)))
 	answer(t, project, metav1.ConditionFalse, "conflict with \"kubectl\"")
-	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" uses its own AppProject of that name")
+	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" uses its own AppProject of the same name")
 	answer(t, credential, metav1.ConditionFalse, "invalid: "+password)
 	expectNote(t, s, "did not accept all")
 	if all := strings.Join(append(notesOn(t, s), notesOn(t, db)...), "\n"); strings.Contains(all, password) {

@@ -66,7 +66,7 @@ func TestProjectThatAnOlderControllerSent(t *testing.T) {
 		towline := start(t)
 		expectDependency(t, key, forced(false))
 		answer(t, key, metav1.ConditionFalse, "Apply failed with 1 conflict")
-		expectTrouble(t, app, "uses its own AppProject of that name")
+		expectTrouble(t, app, "uses its own AppProject of the same name")
 		towline.stop()
 		other := fixture.Application(unique("web")).Namespace(app.Namespace).Cluster(app.Cluster()).
 			Annotation(apis.AnnotationAppNamespace, clusterArgoCD).Spec(string(app.Spec.Raw)).ApplicationSet("old").Obj()

@@ -479,12 +479,12 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	start(t)
 	app := objectsApp(t, cluster(t), "secret/db,configmap/settings")
 	key := dependency.ObjectsKey(work.Key(app))
-	expectTrouble(t, app, "there is no secret/db in namespace "+app.Namespace)
+	expectTrouble(t, app, "the hub has no secret/db in namespace "+app.Namespace)
 	s := secretIn(t, app.Namespace, "db", false)
 	expectTrouble(t, app, "secret/db in namespace "+app.Namespace+" may not be sent to clusters")
 	edit(t, s, func(s *corev1.Secret) { s.Annotations = map[string]string{apis.AnnotationPropagate: "true"} })
 	expectDependency(t, key, carries(`"namespace":"guestbook"`))
-	expectTrouble(t, app, "there is no configmap/settings")
+	expectTrouble(t, app, "the hub has no configmap/settings")
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: "settings"}, Data: map[string]string{"color": "blue"}}
 	config.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
 	create(t, config)

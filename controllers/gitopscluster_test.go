@@ -140,7 +140,7 @@ func TestGitOpsClusterImports(t *testing.T) {
 	url := "https://" + unique("api") + ".example.com:6443"
 	a, b := cluster(t, withURL(url), withLabel("env", "dev")), cluster(t, withURL(url))
 	g := gitOpsCluster(t, ns)
-	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "there is no Placement "+ns+"/all")
+	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "Placement "+ns+"/all does not exist")
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "")
 
 	decide(t, ns, a, b)

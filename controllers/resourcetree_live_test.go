@@ -173,7 +173,7 @@ func TestNobodyGetsAccessByStatus(t *testing.T) {
 		if granted {
 			expectWork(t, attack)
 		} else {
-			expectForbidden(t, attack, apis.ReasonClusterForbidden, "to allow it")
+			expectForbidden(t, attack, apis.ReasonClusterForbidden, "to permit the cluster")
 		}
 		NewWithT(t).Consistently(func() string { return h.entry(attack) }, 3*time.Second, tick).Should(BeEmpty(), title)
 	}

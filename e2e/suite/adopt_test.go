@@ -107,7 +107,7 @@ var _ = Describe("An Application that exists on its cluster", func() {
 
 		By("never")
 		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
-		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")
+		expectCondition(ctx, name, apis.ConditionPropagationError, "delete the Application on the cluster")
 		untouched()
 
 		By("always")
@@ -128,7 +128,7 @@ var _ = Describe("An Application that exists on its cluster", func() {
 		Expect(read(hub, workOf(app))(ctx)).To(BeNil())
 		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
 		patchHub(ctx, name, annotationPatch(apis.AnnotationAdopt, apis.AdoptNever))
-		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")
+		expectCondition(ctx, name, apis.ConditionPropagationError, "delete the Application on the cluster")
 	})
 
 	It("is looked for before a delivery if adopt is never", func(ctx SpecContext) {
@@ -156,7 +156,7 @@ var _ = Describe("An Application that exists on its cluster", func() {
 		_, err := f.Cluster(on).Kubectl(ctx, "-n", argocdNamespace, "annotate", "applications.argoproj.io", app.Name, apis.AnnotationWork+"-")
 		Expect(err).NotTo(HaveOccurred())
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, ""))
-		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "delete it there")
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "delete the Application on the cluster")
 		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
 	})
 })

@@ -389,7 +389,7 @@ spec:
 		mine := corev1.ObjectReference{Kind: "Placement", Name: "mine"}
 		Expect(outsider.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: mine.Name}})).To(Succeed())
 		Eventually(ctx, read(hub, submit("into-argocd", argocdNamespace, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
-			apis.ReasonArgoNamespaceNotAllowed, "an administrator may allow that"))
+			apis.ReasonArgoNamespaceNotAllowed, "an administrator may allow the namespace"))
 		// In the tenant's own namespace, Towline has no rights. The tenant therefore gets no token.
 		Eventually(ctx, read(hub, submit("into-its-own", tenant, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
 			apis.ReasonArgoNamespaceForbidden, "RoleBinding"))

@@ -96,8 +96,8 @@ func (f *Found) read(ctx context.Context, kind, name string, obj client.Object) 
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case apierrors.IsForbidden(err):
-		return false, fmt.Errorf("%s %s/%s, by which Argo CD's Redis is found, may not be read: apply the Role of Towline's manifest there, "+
-			"or name the hub's Redis in the folder of --argocd-redis: %w", kind, f.Namespace, name, err)
+		return false, fmt.Errorf("%s %s/%s locates Argo CD's Redis, but Towline may not read the object: apply the Role of Towline's manifest in "+
+			"the namespace, or name the hub's Redis in the folder of --argocd-redis: %w", kind, f.Namespace, name, err)
 	}
 	return err == nil, err
 }

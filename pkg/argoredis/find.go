@@ -91,7 +91,7 @@ func Find(f Facts) (Endpoint, error) {
 			e.CA = authority
 		}
 		if len(e.CA) == 0 {
-			return Endpoint{}, fmt.Errorf("the Secret %s/%s has neither ca.crt nor tls.crt: Redis must be verified by one of them, and not by the "+
+			return Endpoint{}, fmt.Errorf("the Secret %s/%s has neither ca.crt nor tls.crt: Towline verifies Redis by one of these fields, and not by the "+
 				"authorities of the system", f.Namespace, TLS)
 		}
 	}

@@ -52,7 +52,7 @@ func caught(err *error) {
 // compileGlob compiles a glob. It rejects long globs, because the library may take seconds for them.
 func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
 	if len(pattern) > maxGlob {
-		return nil, fmt.Errorf("%w: a pattern has at most %d characters, and this one has %d", errNoAnswer, maxGlob, len(pattern))
+		return nil, fmt.Errorf("%w: a pattern has at most %d characters, and this pattern has %d", errNoAnswer, maxGlob, len(pattern))
 	}
 	defer caught(&err)
 	return glob.Compile(pattern, separators...)

@@ -35,7 +35,8 @@ func refuse(reason, format string, args ...any) *Refusal {
 
 // NoProject returns the refusal for an Application without an existing AppProject.
 func NoProject(name, namespace, argocdNamespace string) *Refusal {
-	refusal := refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
+	refusal := refuse(apis.ReasonProjectNotFound, "AppProject %q does not exist in namespace %s: create the AppProject, or name an existing "+
+		"AppProject in spec.project",
 		cut(name), argocdNamespace).because("AppProject %s/%s", argocdNamespace, cut(name))
 	if namespace != argocdNamespace {
 		refusal.Message += otherArgoCD(namespace, argocdNamespace)
@@ -67,8 +68,8 @@ type Cluster struct {
 func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
 	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
 		return refuse(apis.ReasonProjectForbidden,
-			"AppProject %s/%s does not permit Applications of namespace %q: name an AppProject that is made for the namespace, with the namespace "+
-				"in its spec.sourceNamespaces%s", p.Namespace, p.Name, namespace, otherArgoCD(namespace, argocdNamespace))
+			"AppProject %s/%s does not permit Applications of namespace %q: name an AppProject with the namespace in "+
+				"spec.sourceNamespaces%s", p.Namespace, p.Name, namespace, otherArgoCD(namespace, argocdNamespace))
 	}
 	for _, repo := range r.Sources {
 		if !SourcePermitted(p, repo) {
@@ -78,8 +79,8 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	}
 	if r.Manifests {
 		return refuse(apis.ReasonManifestsForbidden,
-			"the operation contains its own manifests in sync.manifests, and no spec.sourceRepos of an AppProject can permit those: "+
-				"commit them to a repository, or sync them on cluster %q itself", c.Name)
+			"the operation contains its own manifests in sync.manifests, and no spec.sourceRepos of an AppProject can permit such manifests: commit "+
+				"the manifests to a repository, or sync the manifests on cluster %q itself", c.Name)
 	}
 	if r.Elsewhere != (argocd.Destination{}) {
 		if refusal := refuseElsewhere(p, namespace, argocdNamespace, r, c); refusal != nil {
@@ -108,9 +109,10 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 // advice never recommends an address that an AppProject would read as a pattern.
 func sourceAdvice(repo string) string {
 	if strings.ContainsAny(repo, patternCharacters) {
-		return fmt.Sprintf("the address has a character that means a pattern in spec.sourceRepos (%s): name a repository without one", patternCharacters)
+		return fmt.Sprintf("the address has a character that means a pattern in spec.sourceRepos (%s): name a repository without this "+
+			"character", patternCharacters)
 	}
-	return `add it to its spec.sourceRepos, and check that no entry with "!" forbids it`
+	return `add the repository to spec.sourceRepos of the AppProject, and check that no entry with "!" forbids the repository`
 }
 
 // destinationAdvice tells how to permit a namespace on a cluster. The advice recommends only the name of a single
@@ -120,9 +122,10 @@ func destinationAdvice(cluster, namespace string) string {
 	case namespace == "":
 		return "the Application names no namespace: set spec.destination.namespace"
 	case !isNamespace(namespace):
-		return "this is not the name of a namespace: correct spec.destination.namespace"
+		return "the namespace has no valid name: correct spec.destination.namespace"
 	}
-	return fmt.Sprintf(`add {%s, namespace: %s} to its spec.destinations, and check that no entry with "!" forbids it`, cluster, namespace)
+	return fmt.Sprintf(`add {%s, namespace: %s} to spec.destinations of the AppProject, and check that no entry with "!" forbids the destination`,
+		cluster, namespace)
 }
 
 // isNamespace reports whether a text is a valid namespace name, and not a pattern.

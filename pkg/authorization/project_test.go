@@ -168,10 +168,10 @@ func TestProjectRefusals(t *testing.T) {
 			reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},
 		"a pattern in place of a namespace": {
 			edit:   func(r *authorization.Request) { r.Namespace = "b*" },
-			reason: apis.ReasonDestinationForbidden, says: `"b*" on cluster "c1": this is not the name of a namespace: correct spec.destination.namespace`},
+			reason: apis.ReasonDestinationForbidden, says: `"b*" on cluster "c1": the namespace has no valid name: correct spec.destination.namespace`},
 		"a namespace that would end the advice": {
 			edit:   func(r *authorization.Request) { r.Namespace = "b}, {namespace: '*'" },
-			reason: apis.ReasonDestinationForbidden, says: "this is not the name of a namespace"},
+			reason: apis.ReasonDestinationForbidden, says: "the namespace has no valid name"},
 		"no namespace": {
 			edit:   func(r *authorization.Request) { r.Namespace = "" },
 			reason: apis.ReasonDestinationForbidden, says: "set spec.destination.namespace"},

@@ -49,13 +49,13 @@ const maxSets = 5
 // the cluster's sets nor a PlacementDecision with the cluster. bindings is true if a binding would suffice. A missing
 // grant is no explicit refusal, and a Placement may pass over an unreachable cluster for a moment.
 func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
-	decision := fmt.Sprintf("a Placement in namespace %s that chooses it", namespace)
+	decision := fmt.Sprintf("a Placement in namespace %s that chooses the cluster", namespace)
 	if !bindings {
-		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: to allow it, create %s",
+		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: to permit the cluster, create %s",
 			namespace, cluster, decision).because("a PlacementDecision in namespace %s that names cluster %s", namespace, cluster)
 	}
 	return refuse(apis.ReasonClusterForbidden,
-		"namespace %q may not deploy to cluster %q: to allow it, create a ManagedClusterSetBinding in namespace %s for %s, or %s",
+		"namespace %q may not deploy to cluster %q: to permit the cluster, create a ManagedClusterSetBinding in namespace %s for %s, or %s",
 		namespace, cluster, namespace, oneOf(sets), decision).
 		because("a ManagedClusterSetBinding or PlacementDecision in namespace %s for cluster %s", namespace, cluster)
 }
@@ -73,7 +73,7 @@ func Withdrawn(
 	case set == nil || !set.DeletionTimestamp.IsZero():
 		return refusal.because("ManagedClusterSet %s", binding.Spec.ClusterSet)
 	case !Excludes(set, cluster):
-		return refusal.because("what puts cluster %s into ManagedClusterSet %s: the label %s, or a selector that can be read",
+		return refusal.because("the membership of cluster %s in ManagedClusterSet %s: the label %s, or a readable selector",
 			cluster.Name, set.Name, clusterv1beta2.ClusterSetLabel)
 	}
 	return &refusal
@@ -81,12 +81,12 @@ func Withdrawn(
 
 func oneOf(sets []string) string {
 	if len(sets) == 0 {
-		return "a ManagedClusterSet that holds it (none does)"
+		return "a ManagedClusterSet with the cluster (none exists)"
 	}
 	slices.Sort(sets)
 	more := ""
 	if len(sets) > maxSets {
 		sets, more = sets[:maxSets], ", …"
 	}
-	return "one of the ManagedClusterSets that hold it (" + strings.Join(sets, ", ") + more + ")"
+	return "one of the cluster's ManagedClusterSets (" + strings.Join(sets, ", ") + more + ")"
 }

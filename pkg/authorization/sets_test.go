@@ -44,11 +44,11 @@ func TestHolds(t *testing.T) {
 
 func TestNoGrantNamesTheMissingObject(t *testing.T) {
 	for says, r := range map[string]*authorization.Refusal{
-		"for one of the ManagedClusterSets that hold it (dev, global)": authorization.NoGrant("c1", "team-a", []string{"global", "dev"}, true),
-		"(none does)":        authorization.NoGrant("c1", "team-a", nil, true),
+		"for one of the cluster's ManagedClusterSets (dev, global)": authorization.NoGrant("c1", "team-a", []string{"global", "dev"}, true),
+		"(none exists)":      authorization.NoGrant("c1", "team-a", nil, true),
 		"(1, 2, 3, 4, 5, …)": authorization.NoGrant("c1", "team-a", []string{"6", "5", "4", "3", "2", "1"}, true),
 		"(1, 2, 3, 4, 5), ":  authorization.NoGrant("c1", "team-a", []string{"5", "4", "3", "2", "1"}, true),
-		"to allow it, create a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
+		"to permit the cluster, create a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
 	} {
 		if !strings.Contains(r.Message, says) || r.Reason != apis.ReasonClusterForbidden || r.Missing == "" {
 			t.Errorf("got %+v, want %q", r, says)
@@ -87,7 +87,7 @@ func TestWithdrawn(t *testing.T) {
 		"no set":                           {binding, nil, elsewhere, "ManagedClusterSet dev"},
 		"a set that goes":                  {binding, goingSet, elsewhere, "ManagedClusterSet dev"},
 		"a cluster without the label":      {binding, exclusive, nil, "the label " + clusterv1beta2.ClusterSetLabel},
-		"a selector that cannot be read":   {binding, byLabel("Like"), elsewhere, "a selector that can be read"},
+		"a selector that cannot be read":   {binding, byLabel("Like"), elsewhere, "a readable selector"},
 		"a selector of a later kind":       {binding, set(clusterv1beta2.ManagedClusterSelector{SelectorType: "New"}), elsewhere, "ManagedClusterSet dev"},
 		"a cluster of another set":         {binding, exclusive, elsewhere, ""},
 		"a selector that does not match":   {binding, byLabel(metav1.LabelSelectorOpIn), elsewhere, ""},

@@ -179,7 +179,8 @@ func (a *Argo) conflict(cluster *clusterv1.ManagedCluster) string {
 		return fmt.Sprintf("Secrets %s and %s of namespace %s are both for cluster %s: delete one of them",
 			a.mine[cluster.Name].Name, s.Name, s.Namespace, cluster.Name)
 	}
-	return fmt.Sprintf("Secret %s/%s is for cluster %s, but does not belong to Towline: delete it, or hand it over with kubectl -n %s label "+
+	return fmt.Sprintf("Secret %s/%s is for cluster %s, but does not belong to Towline: delete the Secret, or hand the Secret over with "+
+		"kubectl -n %s label "+
 		"secret %s %s=true %s=%s",
 		s.Namespace, s.Name, cluster.Name, s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, cluster.Name)
 }

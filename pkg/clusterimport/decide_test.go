@@ -46,7 +46,7 @@ func TestChoose(t *testing.T) {
 		"no reference": {is: imported().with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef = nil })), want: invalid},
 		"no name":      {is: imported().with(reference(func(r *corev1.ObjectReference) { r.Name = "" })), want: append(invalid[:1:1], invalid[1])},
 		"no Placement": {is: imported().with(none), want: []string{"False: PlacementNotFound", "Unknown: PlacementUnresolved"},
-			says: "there is no Placement argocd/all"},
+			says: "Placement argocd/all does not exist"},
 		"no decision": {is: imported().with(func(s *situation) { s.Decisions = nil }),
 			want: []string{"False: PlacementPending", "Unknown: PlacementUnresolved"}},
 	})
@@ -131,12 +131,12 @@ func TestImport(t *testing.T) {
 			says: "2 clusters imported; of these, the Argo CD knows 1 cluster by Secrets that do not belong to Towline and stay unchanged: a by hand-made"},
 		"a foreign Secret, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
-			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use " +
-				"tokens there, hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
+			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials of the Secrets' owners. To use " +
+				"tokens, hand each Secret over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
 				"apps.open-cluster-management.io/cluster-name=a"},
 		"two foreign Secrets": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
 			want: []string{"True: Resolved", "True: Imported", "True: Removed"},
-			says: "hand each over, the first of 2 by: kubectl -n argocd label secret hand-made "},
+			says: "hand each Secret over, the first of 2 by: kubectl -n argocd label secret hand-made "},
 		"a foreign Secret, and all clusters lack tokens": {is: fresh(claimed, prepared, trusting(), secrets(hand)),
 			want: []string{"True: Resolved", "False: CredentialsMissing", "True: Removed"}},
 		"a foreign Secret with the cluster's address": {is: fresh(claimed, prepared, secrets(secret("elsewhere", "x", "https://a.example.com", 0, false))),
@@ -739,8 +739,8 @@ func TestFieldsThatAreNotServed(t *testing.T) {
 		g.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{ArgoCDAgent: &v1beta1.ArgoCDAgentSpec{Enabled: new(true)}}
 	})
 	decides(t, map[string]row{
-		"a policy":  {is: imported().with(policy), want: []string{"True: NotServed"}, says: "act on spec.createPolicyTemplate: it"},
-		"an add-on": {is: imported().with(addon(true)), want: []string{"True: NotServed"}, says: "act on spec.gitopsAddon: it"},
+		"a policy":  {is: imported().with(policy), want: []string{"True: NotServed"}, says: "act on spec.createPolicyTemplate: Towline"},
+		"an add-on": {is: imported().with(addon(true)), want: []string{"True: NotServed"}, says: "act on spec.gitopsAddon: Towline"},
 		"an agent":  {is: imported().with(agent), want: []string{"True: NotServed"}, says: "spec.gitopsAddon"},
 		"both": {is: imported().with(policy, addon(true)), want: []string{"True: NotServed"},
 			says: "spec.createPolicyTemplate and spec.gitopsAddon"},

@@ -125,7 +125,7 @@ func askReference(d *decision, _ question) answer {
 // askPlacement holds without a Placement: then the chosen clusters are unknown.
 func askPlacement(d *decision, _ question) answer {
 	if d.Placement == nil {
-		return because("there is no Placement %s: create it, or correct spec.placementRef; what was imported before stays",
+		return because("Placement %s does not exist: create the Placement, or correct spec.placementRef; imported clusters stay",
 			PlacementKey(d.GitOpsCluster))
 	}
 	return open
@@ -151,8 +151,8 @@ func validNamespace(name string) string { return strings.Join(validation.IsDNS11
 // askConsent holds until an administrator labels the namespace.
 func askConsent(d *decision, _ question) answer {
 	if !d.Allowed() {
-		return because("spec.argoServer.argoNamespace is %s, another namespace than the GitOpsCluster's own: an administrator may allow that "+
-			"with kubectl label namespace %s %s=true", d.namespace(), d.namespace(), apis.LabelArgoNamespace)
+		return because("spec.argoServer.argoNamespace is %s, another namespace than the GitOpsCluster's own: an administrator may allow the "+
+			"namespace with kubectl label namespace %s %s=true", d.namespace(), d.namespace(), apis.LabelArgoNamespace)
 	}
 	return open
 }
@@ -169,15 +169,15 @@ func askNumber(d *decision, _ question) answer {
 
 func askRights(d *decision, q question) answer {
 	if d.Argos[q.namespace].Forbidden {
-		return because("Towline has no rights to the cluster Secrets of namespace %s: an administrator may give them with a RoleBinding "+
-			"there to the ClusterRole towline-gitopscluster", q.namespace)
+		return because("Towline has no rights to the cluster Secrets of namespace %s: an administrator may grant the rights with a RoleBinding in "+
+			"the namespace to the ClusterRole towline-gitopscluster", q.namespace)
 	}
 	return open
 }
 
 func askCluster(_ *decision, q question) answer {
 	if q.candidate.cluster == nil {
-		return because("the Placement has chosen %s, and there is no such ManagedCluster: is it being detached?", q.candidate.name)
+		return because("the Placement has chosen %s, but the ManagedCluster does not exist: is the cluster being detached?", q.candidate.name)
 	}
 	return open
 }
@@ -190,7 +190,8 @@ func askRival(d *decision, q question) answer {
 // askTaken holds if an object outside the cache has the name. The cache has only cluster Secrets.
 func askTaken(d *decision, q question) answer {
 	if s := d.Taken[q.candidate.name]; s != nil {
-		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete it or give it another name",
+		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete the Secret, or create the Secret "+
+			"again under a different name",
 			s.Namespace, s.Name)
 	}
 	return open
@@ -200,8 +201,8 @@ func askRefusal(d *decision, q question) answer { return answer{Words: d.Refused
 
 func askAddress(_ *decision, q question) answer {
 	if !q.candidate.usable {
-		return because("ManagedCluster %s has no https address in spec.managedClusterClientConfigs that no other cluster has: "+
-			"an Argo CD that pushes needs one. Set it in the annotation %s of Namespace %s",
+		return because("ManagedCluster %s has no https address of its own in spec.managedClusterClientConfigs, and an Argo CD that pushes needs "+
+			"the address. Set the address in the annotation %s of Namespace %s",
 			q.candidate.name, apis.AnnotationServer, q.candidate.name)
 	}
 	return open
@@ -279,8 +280,8 @@ func askGrace(d *decision, _ question) answer {
 }
 
 func (d *decision) unsettled() answer {
-	return because("%s seemingly no longer chosen: their Secrets stay until the Placement, which must have clusters to choose from, "+
-		"and its decisions have agreed on that for %s", count(len(d.left)), d.grace())
+	return because("%s seemingly no longer chosen: their Secrets stay until the Placement has clusters to choose from, and its decisions leave "+
+		"these clusters out for %s", count(len(d.left)), d.grace())
 }
 
 func (d *decision) grace() time.Duration { return cmp.Or(d.Grace, DefaultGrace) }

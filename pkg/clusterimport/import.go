@@ -158,12 +158,11 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 				some(others)
 		}
 		if len(untrusted) > 0 {
-			over := "hand each over"
+			over := "hand each Secret over"
 			if n := len(untrusted); n > 1 {
 				over += fmt.Sprintf(", the first of %d by", n)
 			}
-			message += ". Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens " +
-				"there, " + over +
+			message += ". Towline puts no token into these Secrets: Argo CD pushes with the credentials of the Secrets' owners. To use tokens, " + over +
 				": " + untrusted[0]
 		}
 		return yes(apis.ReasonImported, message)

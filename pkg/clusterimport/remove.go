@@ -109,6 +109,6 @@ func remainingAs(held []Held) verdict {
 		names[i] = held[i].words
 	}
 	return no(&hold{apis.ReasonApplicationsRemain, count(len(held)) + " no longer wanted but still targeted by Applications: kept " + some(names) +
-		". Towline deletes a Secret after the last Application of its cluster. If an ApplicationSet creates that Application from the Secret " +
-		"itself, delete the Secret"})
+		". Towline deletes a Secret after the last Application of its cluster. If an ApplicationSet creates the Application from the Secret, " +
+		"delete the Secret"})
 }

@@ -28,7 +28,7 @@ func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, 
 
 func no(h *hold) verdict { return verdict{metav1.ConditionFalse, h.reason, h.words} }
 
-var unresolved = verdict{metav1.ConditionUnknown, apis.ReasonPlacementUnresolved, "which clusters to import is not known"}
+var unresolved = verdict{metav1.ConditionUnknown, apis.ReasonPlacementUnresolved, "the clusters to import are unknown"}
 
 // report writes the result of the decision into the status.
 func (d *decision) report() {
@@ -36,7 +36,7 @@ func (d *decision) report() {
 	case len(d.plan.Held) > 0:
 		d.removed = remainingAs(d.plan.Held)
 	case d.removals && d.removed.status == "": // other obstacles to a removal are in d.removed already
-		d.removed = yes(apis.ReasonRemoved, "no Secret is left for a cluster that is not chosen")
+		d.removed = yes(apis.ReasonRemoved, "no Secret of an unchosen cluster is left")
 	}
 	was := &d.GitOpsCluster.Status
 	is := was.DeepCopy()
@@ -104,8 +104,8 @@ func (d *decision) nameUnserved(s *v1beta1.GitOpsClusterStatus) {
 	if fields := unserved(d.GitOpsCluster.Spec); len(fields) > 0 {
 		condition := metav1.Condition{
 			Type: apis.ConditionFieldsIgnored, Status: metav1.ConditionTrue, Reason: apis.ReasonNotServed,
-			Message: "Towline does not act on " + strings.Join(fields, " and ") + ": it makes no Policy and installs no add-on. " +
-				"Remove them, or leave this GitOpsCluster to the controller that serves them",
+			Message: "Towline does not act on " + strings.Join(fields, " and ") + ": Towline makes no Policy and installs no add-on. Remove these " +
+				"fields, or leave this GitOpsCluster to the controller that serves them",
 			ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: metav1.NewTime(d.Now),
 		}
 		if was := meta.FindStatusCondition(d.GitOpsCluster.Status.Conditions, condition.Type); was != nil {

@@ -57,7 +57,8 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 			"the objects are sent to the destination's namespace, but the Application names none: set spec.destination.namespace")}
 	case clash(refs, d.spec().Namespace) != nil:
 		both := clash(refs, d.spec().Namespace)
-		return Keep, []problem{withInvalid("%s and %s would both be %s on the cluster: give one of them another name there, for example with %s=NAME",
+		return Keep, []problem{withInvalid("%s and %s would both be %s on the cluster: give one object a different name on the cluster, for "+
+			"example with %s=NAME",
 			both[0], both[1], d.to(both[0]), both[1])}
 	case d.Cluster.Hub && slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == app.Namespace }):
 		return End, []problem{withInvalid(
@@ -106,15 +107,16 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 		switch {
 		case d.judgesNamespace(to.Namespace) && !authorization.Permits(d.Project, d.target(), to.Namespace):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
-				"%s: AppProject %s does not permit namespace %s of cluster %s, to which it should be sent: permit it in its spec.destinations, or name "+
-					"another one in the annotation %s", ref, d.spec().Project, to.Namespace, d.Cluster.Name, apis.AnnotationWith))
+				"%s: AppProject %s does not permit namespace %s of cluster %s, the destination of the object: permit the namespace in spec.destinations "+
+					"of the AppProject, or name a different namespace in the annotation "+
+					"%s", ref, d.spec().Project, to.Namespace, d.Cluster.Name, apis.AnnotationWith))
 		case !KindPermitted(d.Project, ref.Kind):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
-				"%s: AppProject %s does not permit objects of kind %s: permit them in its spec.namespaceResourceWhitelist or "+
-					"namespaceResourceBlacklist", ref, d.spec().Project, ref.Kind))
+				"%s: AppProject %s does not permit objects of kind %s: permit the kind in spec.namespaceResourceWhitelist or "+
+					"spec.namespaceResourceBlacklist of the AppProject", ref, d.spec().Project, ref.Kind))
 		case obj == nil:
 			problems = append(problems, problemf(apis.ReasonDependencyMissing,
-				"there is no %s in namespace %s of the hub: create it, or remove it from the annotation %s", ref, app.Namespace, apis.AnnotationWith))
+				"the hub has no %s in namespace %s: create the object, or remove the object from the annotation %s", ref, app.Namespace, apis.AnnotationWith))
 			if d.Work == nil {
 				continue
 			}
@@ -123,7 +125,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 			}
 		case !Propagates(obj.GetAnnotations()):
 			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
-				"%s in namespace %s may not be sent to clusters: its owner can permit that with the annotation %s: \"true\"",
+				"%s in namespace %s may not be sent to clusters: the owner can permit the delivery with the annotation %s: \"true\"",
 				ref, app.Namespace, apis.AnnotationPropagate)))
 		default:
 			set = append(set, Placed{obj, to})

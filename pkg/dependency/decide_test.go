@@ -197,7 +197,7 @@ func TestObjects(t *testing.T) {
 			want: []string{"delete"}},
 		"an object is missing": {
 			is:   ofObjects(naming("secret/db,secret/none")),
-			want: []string{"create", apis.ReasonDependencyMissing}, says: "there is no secret/none"},
+			want: []string{"create", apis.ReasonDependencyMissing}, says: "the hub has no secret/none"},
 		"all are missing": {is: ofObjects(naming("secret/none")), want: []string{apis.ReasonDependencyMissing}},
 		"all objects are missing now": {
 			is:   ofObjects(naming("secret/db,configmap/settings"), there(), missing),
@@ -233,7 +233,7 @@ func TestObjects(t *testing.T) {
 		"with no executor as it should be": {is: ofObjects(naming("secret/db"), func(s *situation) { s.ExecutorInvalid = true }), want: []string{}},
 		"too large": {
 			is:   ofObjects(naming("secret/db"), there(), largeObject),
-			want: []string{apis.ReasonDependencyInvalid}, says: "together they have"},
+			want: []string{apis.ReasonDependencyInvalid}, says: "the objects have"},
 		"of an Application that is paused": {
 			is:   ofObjects(naming("secret/none"), func(s *situation) { s.Users[0].Paused = "this Application" }),
 			want: []string{}},
@@ -303,7 +303,7 @@ func TestProblems(t *testing.T) {
 		return func(s *situation) { s.Dependencies = append(s.Dependencies, other.with(there(state)).Work) }
 	}
 	decides(t, map[string]row{
-		"a large project":                {is: ofObjects(webApp(), large), want: []string{apis.ReasonDependencyInvalid}, says: "split it"},
+		"a large project":                {is: ofObjects(webApp(), large), want: []string{apis.ReasonDependencyInvalid}, says: "split the AppProject"},
 		"a large project, on no cluster": {is: ofObjects(webApp(), large, noCluster), want: []string{}},
 		"a large project that stays":     {is: ofObjects(webApp(), large, func(s *situation) { s.Projects = false }), want: []string{}},
 		"a large project, not to be read": {is: ofObjects(webApp(), func(s *situation) {

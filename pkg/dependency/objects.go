@@ -71,7 +71,7 @@ func References(annotation string) ([]Reference, error) {
 		}
 	}
 	if len(out) > MaxObjects {
-		return nil, fmt.Errorf("it names %d objects, but may name at most %d: combine them into fewer objects", len(out), MaxObjects)
+		return nil, fmt.Errorf("the annotation names %d objects, but may name at most %d: combine the objects", len(out), MaxObjects)
 	}
 	return out, nil
 }

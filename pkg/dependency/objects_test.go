@@ -43,7 +43,7 @@ func TestReferences(t *testing.T) {
 		"too deep":           {annotation: "secret/a=b/c/d", says: "is not a valid name of a Secret"},
 		"no kind":            {annotation: "a", says: `"a" is neither`},
 		"no name":            {annotation: "secret/", says: `is not a valid name of a Secret`},
-		"too many":           {annotation: strings.Join(many, ","), says: "it names 51 objects, but may name at most 50"},
+		"too many":           {annotation: strings.Join(many, ","), says: "the annotation names 51 objects, but may name at most 50"},
 	} {
 		got, err := dependency.References(tc.annotation)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {

@@ -47,7 +47,7 @@ func (d *decision) oversized() (out []problem) {
 	if p := d.Project; d.largeProject() && d.projectTravels(p) {
 		if err := d.fits(d.renderProject()); err != nil {
 			out = append(out, about(p, problemf(apis.ReasonDependencyInvalid,
-				"AppProject %s cannot be sent: %s: make it smaller, or split it", p.Name, err)))
+				"AppProject %s cannot be sent: %s: shorten or split the AppProject", p.Name, err)))
 		}
 	}
 	needed := d.Needed()
@@ -57,7 +57,7 @@ func (d *decision) oversized() (out []problem) {
 			continue
 		}
 		if err := d.fits(RenderCredential(s, d.Key.Namespace, d.argocdNamespace(d.Options))); err != nil {
-			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot be sent: %s: make it smaller", s.Name, err)))
+			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot be sent: %s: shorten the Secret", s.Name, err)))
 		}
 	}
 	return out
@@ -137,11 +137,11 @@ func refusal(w *workv1.ManifestWork) problem {
 	case kind != Project:
 		return problemf(apis.ReasonDependencyRefused,
 			"cluster %s did not accept all dependencies of this Application: see the status of ManifestWork %s/%s "+
-				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
+				"for the refused objects and the causes", w.Namespace, w.Namespace, w.Name)
 	}
 	return problemf(apis.ReasonDependencyRefused,
-		"cluster %s uses its own AppProject of that name, which is not from the hub, or refuses the hub's: "+
-			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
+		"cluster %s uses its own AppProject of the same name, or refuses the hub's AppProject: delete the cluster's AppProject, or annotate the "+
+			"hub's AppProject with %s: \"false\" (ManifestWork %s/%s: %s)",
 		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, notApplied(w))
 }
 
@@ -149,8 +149,9 @@ func refusal(w *workv1.ManifestWork) problem {
 // values.
 func refusedTrust(w *workv1.ManifestWork, configMap string) problem {
 	return problemf(apis.ReasonDependencyRefused,
-		"cluster %s keeps its own entry in ConfigMap %s, or refuses the hub's: to use the hub's, delete the entry there; to keep the cluster's, "+
-			"give it the value of the hub (ManifestWork %s/%s: %s)", w.Namespace, configMap, w.Namespace, w.Name, notApplied(w))
+		"cluster %s keeps its own entry in ConfigMap %s, or refuses the hub's entry: to use the hub's entry, delete the entry on the cluster; to "+
+			"keep the cluster's entry, give the entry the value of the hub (ManifestWork %s/%s: "+
+			"%s)", w.Namespace, configMap, w.Namespace, w.Name, notApplied(w))
 }
 
 // keysRefused reports whether the cluster accepted the AppProject of a work, but not its public keys.

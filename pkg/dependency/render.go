@@ -26,7 +26,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("together they have %d bytes as manifests and a ManifestWork holds %d", e.Size, work.MaxPayload)
+	return fmt.Sprintf("the objects have %d bytes together as manifests, and a ManifestWork holds %d", e.Size, work.MaxPayload)
 }
 
 // object is a manifest of a dependency work.

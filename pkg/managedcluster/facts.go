@@ -98,7 +98,7 @@ func (f Facts) Detached() string {
 // NotWaitedFor returns why a cluster will never answer; empty for a cluster that may answer.
 func (f Facts) NotWaitedFor() string {
 	if !f.Exists {
-		return "there is no such ManagedCluster any more"
+		return "the ManagedCluster does not exist any more"
 	}
 	return f.Detached()
 }

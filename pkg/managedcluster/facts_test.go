@@ -29,7 +29,7 @@ func TestAwaitedClusters(t *testing.T) {
 		notWaitedFor string
 		heard        bool
 	}{
-		"none":           {notWaitedFor: "there is no such ManagedCluster any more"},
+		"none":           {notWaitedFor: "the ManagedCluster does not exist any more"},
 		"available":      {cluster: available(fixture.Cluster("c").Obj(), metav1.ConditionTrue), heard: true},
 		"away":           {cluster: available(fixture.Cluster("c").Obj(), metav1.ConditionUnknown)},
 		"never heard of": {cluster: fixture.Cluster("c").Obj()},
