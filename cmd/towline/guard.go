@@ -171,7 +171,7 @@ func (g *guard) ask(ctx context.Context, token string, q question) (int, error) 
 	case !who.Status.Authenticated:
 		return http.StatusUnauthorized, nil
 	case who.Status.User.Username == "":
-		return 0, errors.New("a token is valid but nobody's")
+		return 0, errors.New("the token is valid, but names no user")
 	}
 	may, err := g.rights.Create(ctx, review(&who.Status.User, q), metav1.CreateOptions{})
 	switch {

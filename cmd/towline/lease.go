@@ -31,7 +31,7 @@ const (
 )
 
 // errNotLeading is the error of a write when a different replica may lead.
-var errNotLeading = errors.New("this replica does not have the Lease any more, and does not write: another replica leads, or may lead")
+var errNotLeading = errors.New("this replica has lost the Lease and does not write: another replica may lead")
 
 // elect configures the leader election among the replicas.
 func elect(m *ctrl.Options, o *options) {

@@ -81,8 +81,9 @@ func addProbes(mgr ctrl.Manager) error {
 
 // The messages of a probe before the cache is filled.
 const (
-	cacheEmpty = "the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list them?"
-	hubAway    = "the hub has not been reached yet: is it there, and may the agent list ApplicationReports in its cluster's namespace?"
+	cacheEmpty = "the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list Applications " +
+		"and ManifestWorks?"
+	hubAway = "the hub has not been reached yet: is the hub reachable, and may the agent list ApplicationReports in its cluster's namespace?"
 )
 
 // cacheFilled returns a check for waiting and leading replicas: all keep a full cache, so the next leader can start
@@ -112,7 +113,7 @@ func stuckWorkers(*http.Request) error {
 		}
 		for _, m := range family.GetMetric() {
 			if age := m.GetGauge().GetValue(); age > stuckAfter.Seconds() {
-				return fmt.Errorf("controller %s has been at one object for %.0f s", label(m, "controller"), age)
+				return fmt.Errorf("controller %s has worked on the same object for %.0f s", label(m, "controller"), age)
 			}
 		}
 	}

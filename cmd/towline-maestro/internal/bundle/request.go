@@ -39,7 +39,7 @@ func (r *Refusal) Error() string { return r.text }
 
 // errStale is the error for an operation with a resourceVersion of the Application that differs from the agent's last
 // report.
-var errStale = errors.New("the agent has told of another version of the Application since the operation was asked for")
+var errStale = errors.New("the agent has reported a different version of the Application since the request for the operation")
 
 // request is Towline's manifest for an operation.
 type request struct {
@@ -61,8 +61,8 @@ func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (
 			continue
 		}
 		if len(r.Operation) == 0 {
-			return nil, &Refusal{"the end of an operation cannot be asked for through Maestro, because nothing would keep it from the " +
-				"next operation. Terminate the operation on the cluster, with its Argo CD"}
+			return nil, &Refusal{"Maestro cannot carry a request to terminate an operation, because the request could terminate the next operation. " +
+				"Terminate the operation on the cluster, with its Argo CD"}
 		}
 		version, started := "", ""
 		for m := range applications(said) {

@@ -30,7 +30,7 @@ func Fetched(onHub, inMaestro []*workv1.ManifestWork) []Step {
 		case moved == nil:
 			s.Why = "Maestro does not have the work: copy it"
 		case meta.FindStatusCondition(moved.Status.Conditions, workv1.WorkApplied) == nil:
-			s.Why = "the cluster's agent has said nothing of the work in Maestro: its source is still the hub"
+			s.Why = "the cluster's agent has not reported the work to Maestro: the agent still reads works from the hub"
 		default:
 			s.Verb = Remove
 		}

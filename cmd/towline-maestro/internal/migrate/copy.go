@@ -66,7 +66,7 @@ func CopyToHub(ctx context.Context, hub *Hub, maestro Maestro, o Options) error 
 // because the origin is probably the wrong place.
 func (o *Options) copy(ctx context.Context, from, to []*workv1.ManifestWork, write func(context.Context, Step) error) error {
 	if len(from) == 0 && len(to) > 0 {
-		return fmt.Errorf("nothing to copy, but %d at the place to copy to: are --to and --source right?",
+		return fmt.Errorf("nothing to copy, but the target has %d works: are --to and --source right?",
 			len(to))
 	}
 	return o.carryOut(ctx, Plan(from, to, o.Prune), write)
@@ -107,7 +107,7 @@ func (o *Options) carryOut(ctx context.Context, steps []Step, write func(context
 	_ = group.Wait() // The functions count the failures, and return no error.
 	o.sum(count, failed)
 	if waits := count[Wait]; failed+waits > 0 {
-		return fmt.Errorf("not complete: %d failed and %d have to wait, as said above; it can be run again", failed, waits)
+		return fmt.Errorf("not complete: %d failed and %d have to wait, see the lines above; run the command again", failed, waits)
 	}
 	return ctx.Err()
 }

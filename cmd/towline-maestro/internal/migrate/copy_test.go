@@ -74,13 +74,13 @@ func TestCopy(t *testing.T) {
 			asked: "create c1/a uid",
 			out: "create c1/a: refused\n" +
 				"done: 1 to create, 0 to update, 0 to remove, 0 as they should be, 0 have to wait, 1 failed\n",
-			err: "not complete: 1 failed and 0 have to wait, as said above; it can be run again",
+			err: "not complete: 1 failed and 0 have to wait, see the lines above; run the command again",
 		},
 		"something to wait for": {
 			from: []*workv1.ManifestWork{makeWork("a", deleting)},
 			out: "wait   c1/a: the work is being deleted, and its cluster's agent has not confirmed that yet\n" +
 				"done: 0 to create, 0 to update, 0 to remove, 0 as they should be, 1 have to wait, 0 failed\n",
-			err: "not complete: 0 failed and 1 have to wait, as said above; it can be run again",
+			err: "not complete: 0 failed and 1 have to wait, see the lines above; run the command again",
 		},
 		"what was deleted since": {
 			from: []*workv1.ManifestWork{makeWork("b")}, to: []*workv1.ManifestWork{makeWork("a"), makeWork("b")}, options: Options{Prune: true},
@@ -89,7 +89,7 @@ func TestCopy(t *testing.T) {
 		},
 		"nothing at all, where there is something": {
 			to: []*workv1.ManifestWork{makeWork("a")}, options: Options{Prune: true},
-			err: "nothing to copy, but 1 at the place to copy to: are --to and --source right?",
+			err: "nothing to copy, but the target has 1 works: are --to and --source right?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -178,7 +178,7 @@ func (h *Hub) forget(ctx context.Context, w *workv1.ManifestWork) error {
 		return nil
 	}
 	if apierrors.IsConflict(err) {
-		return fmt.Errorf("the work has been changed meanwhile: if by its cluster's agent, this still fetches works from the hub: %w", err)
+		return fmt.Errorf("the work has changed meanwhile: if the cluster's agent has changed the work, the agent still reads works from the hub: %w", err)
 	}
 	return err
 }

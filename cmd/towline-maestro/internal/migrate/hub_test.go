@@ -149,7 +149,7 @@ func TestWrite(t *testing.T) {
 func TestForget(t *testing.T) {
 	a := &api{refuses: map[string]string{http.MethodDelete: "Conflict"}}
 	err := hubOf(t, a).forget(t.Context(), makeWork("a"))
-	if err == nil || !strings.Contains(err.Error(), "this still fetches works from the hub") {
+	if err == nil || !strings.Contains(err.Error(), "the agent still reads works from the hub") {
 		t.Errorf("it says %v", err)
 	}
 }

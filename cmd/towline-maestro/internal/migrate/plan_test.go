@@ -113,7 +113,7 @@ func TestFetched(t *testing.T) {
 		"not in Maestro": {want: "wait c1/a: Maestro does not have the work: copy it"},
 		"the agent fetches works from the hub": {
 			moved: []*workv1.ManifestWork{makeWork("a")},
-			want:  "wait c1/a: the cluster's agent has said nothing of the work in Maestro: its source is still the hub",
+			want:  "wait c1/a: the cluster's agent has not reported the work to Maestro: the agent still reads works from the hub",
 		},
 		"the agent has spoken in Maestro":           {moved: []*workv1.ManifestWork{makeWork("a", applied("True", 3))}, want: "remove c1/a"},
 		"the agent has met an obstacle, in Maestro": {moved: []*workv1.ManifestWork{makeWork("a", applied("False", 3))}, want: "remove c1/a"},

@@ -66,8 +66,8 @@ func Settle(ctx context.Context, config *rest.Config, source string, o Options) 
 	}
 	found := Superseded(records.Items, Hash(source))
 	if len(found.Present) == 0 {
-		return fmt.Errorf("the cluster has no AppliedManifestWork of the source %q: the agent has applied nothing from there, or its configuration "+
-			"names it in another way", source)
+		return fmt.Errorf("the cluster has no AppliedManifestWork of the source %q: the agent has applied no work of this source, or the agent's "+
+			"configuration spells the source differently", source)
 	}
 	var steps []Step
 	for _, r := range found.Earlier {
@@ -100,7 +100,7 @@ func owned(ctx context.Context, objects metadata.Interface, record *workv1.Appli
 			return err
 		}
 		if destroys(object.OwnerReferences, record.UID, present) {
-			return fmt.Errorf("%s %s/%s would go with this record: no work that the agent has applied from its present source owns it",
+			return fmt.Errorf("%s %s/%s would be deleted with this record: no work from the agent's present source owns the object",
 				r.Resource, r.Namespace, r.Name)
 		}
 	}

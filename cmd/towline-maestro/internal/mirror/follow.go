@@ -130,7 +130,7 @@ func (m *Mirror) list(ctx context.Context, since time.Time) error {
 			}
 		}
 		m.stale.Add(id)
-	}, func(err error) { m.log.Info("A bundle is left alone", "error", err) })
+	}, func(err error) { m.log.Info("Skipped a bundle", "error", err) })
 	if err != nil || !since.IsZero() {
 		return err
 	}
@@ -158,7 +158,7 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		return
 	}
 	if err != nil {
-		m.log.Info("An event of Maestro is left alone", "error", err)
+		m.log.Info("Skipped an event of Maestro", "error", err)
 		return
 	}
 	name, ok := m.store.nameOf(said.ID)

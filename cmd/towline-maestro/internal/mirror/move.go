@@ -34,7 +34,7 @@ func (m *Mirror) move(ctx context.Context, limit *rate.Limiter) bool {
 		return false
 	}
 	if err := m.moveNow(ctx, name); err != nil {
-		m.log.V(1).Info("A work could not get another id", "work", name, "error", err)
+		m.log.V(1).Info("Failed to give a work a new id", "work", name, "error", err)
 		m.moves.AddRateLimited(name)
 		return true
 	}
@@ -56,7 +56,7 @@ func (m *Mirror) moveNow(ctx context.Context, name types.NamespacedName) error {
 		m.stale.AddRateLimited(next.ID)
 		return err
 	}
-	m.log.V(1).Info("A work has another id now", "work", name)
+	m.log.V(1).Info("Gave a work a new id", "work", name)
 	m.take(next)
 	return nil
 }

@@ -98,7 +98,7 @@ func lost(b, known *bundle.Bundle) *bundle.Bundle {
 // writeAgain publishes b until Maestro's version is b.Version. version is Maestro's present version, and each write
 // raises the version by 1. When an agent asks Maestro for missed changes, the agent accepts only later versions.
 func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64) error {
-	m.log.Info("Maestro has lost a write, which is written again", "work", b.Name(), "version", b.Version, "found", version)
+	m.log.Info("Maestro has lost a write, and towline-maestro repeats the write", "work", b.Name(), "version", b.Version, "found", version)
 	for next := *b; version < b.Version; version++ {
 		next.Version = version + 1
 		if err := m.publish(ctx, cetypes.UpdateRequestAction, &next); err != nil {

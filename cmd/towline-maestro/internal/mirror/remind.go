@@ -130,7 +130,7 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 	m.lag.drop(q) // before an answer can come
 	if err := m.askAgain(ctx, q); err != nil {
 		name, _ := m.store.nameOf(q.id)
-		m.log.V(1).Info("An agent that has not answered could not be asked again", "work", name, "error", err)
+		m.log.V(1).Info("Failed to ask a silent agent again", "work", name, "error", err)
 		m.questions.AddAfter(q, remindAfter)
 		return true
 	}

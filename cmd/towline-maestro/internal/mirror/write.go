@@ -53,7 +53,7 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 	there, unknown := m.afterFailure(ctx, made.ID, name)
 	switch {
 	case unknown != nil:
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has made the work: %v", err), 1)
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not confirm the creation of the work: %v", err), 1)
 	case there != nil && there.UID == w.UID:
 		return there, nil
 	case there != nil:
@@ -97,7 +97,7 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	there, unknown := m.afterFailure(ctx, next.ID, name)
 	switch {
 	case unknown != nil:
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has changed the work: %v", err), 1)
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not confirm the change of the work: %v", err), 1)
 	case there == nil:
 		return nil, apierrors.NewNotFound(Resource, w.Name)
 	case m.store.get(name).Version != known.Version || there.UID != known.Work.UID || !there.DeletionTimestamp.IsZero():
@@ -132,7 +132,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 	for _, b := range past {
 		if b.Work.DeletionTimestamp.IsZero() && !b.MayGo(known) {
 			m.stale.Add(b.ID)
-			return nil, apierrors.NewConflict(Resource, was.Name, errors.New("the agent has not given up yet what the work had before: try again"))
+			return nil, apierrors.NewConflict(Resource, was.Name, errors.New("the agent still has objects of the former work: try again"))
 		}
 	}
 	// The work is gone with the last bundle. For this reason, the shown bundle is deleted last.
@@ -152,11 +152,11 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 	now := m.store.byID(id)
 	switch {
 	case unknown != nil:
-		return apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it deletes the work: %v, %v", err, unknown), 1)
+		return apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not confirm the deletion of the work: %v, %v", err, unknown), 1)
 	case now == nil || !now.Work.DeletionTimestamp.IsZero():
 		return nil
 	case err == nil:
-		return apierrors.NewInternalError(errors.New("Maestro has taken the deletion of the work, and does not show it"))
+		return apierrors.NewInternalError(errors.New("Maestro has accepted the deletion of the work, but does not show the deletion"))
 	}
 	return refused(err, b.Name())
 }
@@ -181,7 +181,7 @@ func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.Namespaced
 	case known.Work.UID != was.UID:
 		return apierrors.NewConflict(Resource, name.Name, fmt.Errorf("the UID is %s, not %s", known.Work.UID, was.UID))
 	case known.Work.ResourceVersion != was.ResourceVersion:
-		return apierrors.NewConflict(Resource, name.Name, errors.New("the work has been changed: read it again"))
+		return apierrors.NewConflict(Resource, name.Name, errors.New("the work has changed: read the work again"))
 	}
 	return nil
 }
