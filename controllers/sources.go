@@ -89,7 +89,7 @@ func agentSource(ctx context.Context, mgr ctrl.Manager) ([]resourcesync.Source, 
 		agent, err := resourcesync.NewAgent(ctx, mgr)
 		return []resourcesync.Source{agent}, err
 	case meta.IsNoMatchError(err):
-		ctrl.Log.Info("The hub has no CRD for ApplicationReports: what agents on the clusters would report is not looked for until a restart")
+		ctrl.Log.Info("The hub has no CRD for ApplicationReports: Towline reads no reports of agents until a restart")
 		return nil, nil
 	default:
 		return nil, err

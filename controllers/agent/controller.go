@@ -65,7 +65,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	if speaker := appreport.Speaker(name, marked); speaker == nil || client.ObjectKeyFromObject(speaker) != req.NamespacedName {
-		ctrl.LoggerFrom(ctx).V(1).Info("The Application has the mark of a ManifestWork that another one was sent with, and is not reported",
+		ctrl.LoggerFrom(ctx).V(1).Info("The mark of the Application belongs to the ManifestWork of a different Application, "+
+			"so the Application is not reported",
 			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}

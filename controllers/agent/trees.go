@@ -105,7 +105,7 @@ func (t *Trees) note(ctx context.Context, err error) {
 	switch {
 	case err != nil && !was:
 		ctrl.LoggerFrom(ctx).Error(err, "The Redis of the cluster's Argo CD cannot be read: reports go to the hub without live resources. "+
-			"Where a connection times out, a NetworkPolicy may keep the agent from it: see docs/agent.md")
+			"Where a connection times out, a NetworkPolicy may block the agent: see docs/agent.md")
 	case err == nil && was:
 		ctrl.LoggerFrom(ctx).Info("The Redis of the cluster's Argo CD answers again")
 	}

@@ -83,5 +83,5 @@ func (r *Reconciler) noteSchema(got *v1alpha1.MulticlusterApplicationSetReport) 
 	}
 	r.Events.Eventf(got, nil, corev1.EventTypeWarning, apis.ReasonSchemaNarrow, "Report", "%s",
 		"another product installed the hub's CRD of MulticlusterApplicationSetReport, which has no status.conditions: kubectl wait does not "+
-			"return for any report, and fields that this CRD lacks are not shown. Wait for a value of statuses.summary instead")
+			"return for any report, and fields that this CRD lacks are not shown. Instead, wait for a value of statuses.summary")
 }

@@ -44,7 +44,7 @@ func newTrust(mgr ctrl.Manager, namespace string) (*trust, error) {
 			return nil, err
 		}
 		err = errors.Join(leaderless.Hold(one, &corev1.ConfigMap{}),
-			leaderless.Add(mgr, name, one, "the ConfigMap "+name+" has not been read yet: may this ServiceAccount list it?"))
+			leaderless.Add(mgr, name, one, "the ConfigMap "+name+" has not been read yet: may this ServiceAccount list ConfigMaps?"))
 		if err != nil {
 			return nil, err
 		}

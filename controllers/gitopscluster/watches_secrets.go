@@ -79,7 +79,7 @@ func (s *scopes) open(ctx context.Context, which scope) (client.Reader, error) {
 		return nil, err
 	}
 	if !filled(ctx, c, patience) {
-		return nil, fmt.Errorf("what is watched in namespace %q by name %q has not been read within %s: may Towline still list it?",
+		return nil, fmt.Errorf("the Secrets or ConfigMaps of namespace %q with name %q have not been read within %s: may Towline still list them?",
 			which.namespace, which.name, patience)
 	}
 	return c, nil

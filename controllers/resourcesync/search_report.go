@@ -53,7 +53,7 @@ func (s *Search) log(ctx context.Context, state string, err error, values ...any
 		log.Info("Search answers again for all clusters")
 		return
 	}
-	log.Error(err, "Search does not answer for some clusters; what was known of their Applications is kept", values...)
+	log.Error(err, "Search does not answer for some clusters; the known resources of the Applications on these clusters stay", values...)
 }
 
 func stringsOf(reasons map[search.Reason]bool) map[string]bool {

@@ -62,7 +62,7 @@ func (d *Discovery) namespace(ctx context.Context) (string, error) {
 	err := d.live.List(ctx, list)
 	switch {
 	case meta.IsNoMatchError(err):
-		return "", errors.New("this hub is not ACM's: it has no MultiClusterHubs")
+		return "", errors.New("this hub is not ACM's: no MultiClusterHub exists")
 	case err != nil:
 		return "", err
 	case len(list.Items) != 1:

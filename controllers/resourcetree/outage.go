@@ -50,10 +50,10 @@ func (o *outage) failed(ctx context.Context, now time.Time, err error) time.Dura
 	o.mu.Unlock()
 	switch {
 	case first && none:
-		ctrl.LoggerFrom(ctx).Info("argocd-server on the hub does not know what Applications consist of", "because", err.Error())
+		ctrl.LoggerFrom(ctx).Info("argocd-server on the hub does not know the resources of Applications", "because", err.Error())
 	case first:
-		ctrl.LoggerFrom(ctx).Error(err, "Argo CD's Redis cannot be used; argocd-server on the hub may not know what Applications consist of. "+
-			"Where a connection times out, a NetworkPolicy may keep Towline from it: see docs/agent.md")
+		ctrl.LoggerFrom(ctx).Error(err, "Argo CD's Redis cannot be used; argocd-server on the hub may not know the resources of Applications. "+
+			"Where a connection times out, a NetworkPolicy may block Towline: see docs/agent.md")
 	}
 	return o.left(now)
 }

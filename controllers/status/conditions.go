@@ -68,7 +68,7 @@ func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
 	if c := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable); c != nil {
 		since = c.LastTransitionTime
 	}
-	message := why + "; what is shown of the Application is what was last heard"
+	message := why + "; the shown state of the Application is the last reported state"
 	return &argocd.Condition{
 		Type: apis.ConditionClusterUnreachableWarning, Message: feedback.Clean(message, feedback.MaxMessage), LastTransitionTime: &since,
 	}
@@ -92,8 +92,8 @@ func age(app *argocd.Application, facts *observed.Facts) []argocd.Condition {
 		})
 	}
 	add(apis.ConditionNotCompared, facts.NotComparedSince, "the Argo CD of cluster %s has not compared the Application with Git since %s; "+
-		"what is shown is from that time. Check that the application controller of that cluster is running")
+		"the shown state is from that time. Check that the application controller of that cluster is running")
 	add(apis.ConditionResourcesStale, facts.StaleSince, "ACM Search has not answered for cluster %s since %s; "+
-		"the resources that are shown are from that time. Check the log of towline-controller for the cause")
+		"the shown resources are from that time. Check the log of towline-controller for the cause")
 	return out
 }

@@ -42,7 +42,7 @@ func indexed[T client.Object](ctx context.Context, c *Client, of T, name, value 
 	}
 	shared, ok := informer.(cache.SharedIndexInformer)
 	if !ok {
-		return nil, fmt.Errorf("%T has no index: the cache is made of other informers than those of NewInformer", of)
+		return nil, fmt.Errorf("%T has no index: the cache has other informers than NewInformer creates", of)
 	}
 	if !shared.HasSynced() {
 		return nil, &ctrlcache.ErrCacheNotStarted{}

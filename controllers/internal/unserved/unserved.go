@@ -40,7 +40,7 @@ func ask[T any](ctx context.Context, o metav1.ListOptions, send func(context.Con
 		return answer, err
 	}
 	log, began := klog.FromContext(ctx), time.Now()
-	log.Info("Nobody serves what a cache is to hold; it is asked for every second", "error", err.Error())
+	log.Info("The API server does not serve the kind of a cache; the next try is in a second", "error", err.Error())
 	for apierrors.IsServiceUnavailable(err) {
 		select {
 		case <-ctx.Done():
