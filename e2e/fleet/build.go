@@ -130,7 +130,7 @@ func defaultCacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for built programs (name one with %s): %w", CacheEnv, err)
+		return "", fmt.Errorf("no folder for built programs (set %s): %w", CacheEnv, err)
 	}
 	return filepath.Join(dir, "towline"), nil
 }

@@ -141,7 +141,7 @@ func (p *plane) createNode(ctx context.Context) error {
 // rebuild replaces a cluster by an empty cluster of the same name, at the same address.
 func (p *plane) rebuild(ctx context.Context) error {
 	if p.guest {
-		return fmt.Errorf("%s is the hub of another fleet, which alone can rebuild it", p.name)
+		return fmt.Errorf("%s is the hub of another fleet: only the other fleet can rebuild the hub", p.name)
 	}
 	p.stopOwner(p.name)
 	if p.redis != nil {

@@ -89,7 +89,7 @@ func (s *supervisor) clusterAction(ctx context.Context, action, name, what strin
 		}
 		return cluster.importAgain(ctx)
 	}
-	return fmt.Errorf("there is no managed cluster %q: this fleet has %v", name, s.planeNames()[1:])
+	return fmt.Errorf("managed cluster %q does not exist: this fleet has %v", name, s.planeNames()[1:])
 }
 
 // addAvailability adds to the status which clusters are Available. Without an answer of the hub, the field stays empty.

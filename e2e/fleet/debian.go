@@ -21,7 +21,7 @@ func debianProgram(name, pkg string, folders ...string) (string, error) {
 			return slices.Max(found), nil
 		}
 	}
-	return "", fmt.Errorf("there is no %s here: install Debian's package %s", name, pkg)
+	return "", fmt.Errorf("%s is missing: install Debian's package %s", name, pkg)
 }
 
 // configFile writes a configuration into a folder of the plane, and returns the path of the file.

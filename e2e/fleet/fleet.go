@@ -58,7 +58,7 @@ func (f *Fleet) Cluster(name string) *Cluster {
 			return c
 		}
 	}
-	panic(fmt.Sprintf("fleet: there is no managed cluster %q in %s", name, f.paths.root))
+	panic(fmt.Sprintf("fleet: managed cluster %q does not exist in %s", name, f.paths.root))
 }
 
 // Dir returns the state directory.

@@ -14,7 +14,7 @@ func (s *supervisor) addHub(ctx context.Context, name, kubeconfig string) error 
 		return err
 	}
 	if err := p.visit(kubeconfig); err != nil {
-		return fmt.Errorf("the hub that is to be %s: %w", name, err)
+		return fmt.Errorf("future hub %s: %w", name, err)
 	}
 	crds, err := p.ocmCRDs(ofClusters)
 	if err != nil {

@@ -64,7 +64,7 @@ func exchange(conn io.ReadWriter, kind byte, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	if head[1] > 127 {
-		return nil, errors.New("the broker's answer is longer than any that is expected")
+		return nil, errors.New("the broker's answer is longer than any expected answer")
 	}
 	answer := make([]byte, head[1])
 	_, err := io.ReadFull(conn, answer)

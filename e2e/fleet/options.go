@@ -130,7 +130,7 @@ func (o *Options) completeDirs() (err error) {
 		o.Dir, err = filepath.Abs(o.Dir)
 	}
 	if err != nil {
-		return fmt.Errorf("no state directory (name one with --dir): %w", err)
+		return fmt.Errorf("no state directory (give --dir): %w", err)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (o *Options) validate() error {
 
 func validateArgoCD(versions []string) error {
 	if len(versions) == 0 {
-		return fmt.Errorf("no version of Argo CD is given: name one of %v or more", ArgoCDVersions())
+		return fmt.Errorf("no version of Argo CD is given: name a version of %v or more", ArgoCDVersions())
 	}
 	for _, version := range versions {
 		if !slices.Contains(ArgoCDVersions(), version) {

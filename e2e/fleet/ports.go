@@ -48,7 +48,7 @@ func (a *portAllocator) take(purpose string) (int, error) {
 		a.next++
 		if err := probePort(port); err != nil {
 			return 0, fmt.Errorf("port %d for %s is in use: end the program that listens there (ss -ltnp 'sport = :%d'), "+
-				"or choose another --base-port, or none to have free ports looked for: %w", port, purpose, port, err)
+				"or choose another --base-port, or leave --base-port out for free ports: %w", port, purpose, port, err)
 		}
 		return port, nil
 	}

@@ -128,7 +128,7 @@ func (p *process) waitReady(ctx context.Context) error {
 	go func() {
 		select {
 		case <-exited:
-			died(fmt.Errorf("it ended: %w", p.exitErr()))
+			died(fmt.Errorf("the process ended: %w", p.exitErr()))
 		case <-ctx.Done():
 		}
 	}()

@@ -99,8 +99,8 @@ func Down(ctx context.Context, dir string) error {
 	if err := remote.act(ctx, actDown, "", ""); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("it was asked to end a minute ago; if process %d "+
-		"is a test of your own, end that", status.Supervisor.PID))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("the end was requested a minute ago; if process %d "+
+		"is a test of your own, end the test", status.Supervisor.PID))
 	defer cancel()
 	lock := paths{status.Dir}.lock()
 	return poll(ctx, 100*time.Millisecond, func(context.Context) error {

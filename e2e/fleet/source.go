@@ -19,7 +19,7 @@ func checkoutRoot() (string, error) {
 			return root, nil
 		}
 	}
-	return "", errors.New("the checkout with e2e/programs was not found: run this from inside it")
+	return "", errors.New("the checkout with e2e/programs was not found: run the command inside the checkout")
 }
 
 func rootAbove(dir string) (string, bool) {

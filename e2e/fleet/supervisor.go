@@ -116,7 +116,7 @@ func (s *supervisor) find(owner, what string) ([]*process, error) {
 		}
 	}
 	if len(found) == 0 && len(known) == 0 {
-		return nil, fmt.Errorf("there is no %q: this fleet has %v", owner, s.planeNames())
+		return nil, fmt.Errorf("%q does not exist: this fleet has %v", owner, s.planeNames())
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s runs no %q: name one of %v, or a group of %v", owner, what, known, sortedKeys(groups))

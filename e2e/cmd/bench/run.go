@@ -17,7 +17,7 @@ func newRun() *cobra.Command {
 	var result, thresholds string
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Make a hub, measure everything once, and print it",
+		Short: "Make a hub, measure everything once, and print the result",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Progress = cmd.ErrOrStderr()

@@ -12,7 +12,7 @@ func newTable() *cobra.Command {
 	var plots string
 	cmd := &cobra.Command{
 		Use:   "table RESULT…",
-		Short: "Print results side by side, as Markdown, and draw them",
+		Short: "Print results side by side, as Markdown, and draw the charts",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			results, err := bench.Read(paths...)

@@ -136,14 +136,14 @@ func show(ctx context.Context, f *fleet.Fleet) error {
 	}{
 		{"On the hub, the clusters that Argo CD knows", &f.Hub.ControlPlane, "get gitopsclusters --namespace argocd"},
 		{"On the hub, the Applications", &f.Hub.ControlPlane, "get applications.argoproj.io --namespace argocd"},
-		{"On the hub, the ManifestWorks that carry them", &f.Hub.ControlPlane, "get manifestworks --all-namespaces"},
+		{"On the hub, the ManifestWorks with the Applications", &f.Hub.ControlPlane, "get manifestworks --all-namespaces"},
 	}
 	for _, c := range f.Clusters() {
 		views = append(views, struct {
 			title string
 			plane *fleet.ControlPlane
 			args  string
-		}{"On " + c.Name() + ", the Application and what it deployed", &c.ControlPlane,
+		}{"On " + c.Name() + ", the Application and the workload", &c.ControlPlane,
 			"get applications.argoproj.io,deployments,services --all-namespaces --selector=!provider"})
 	}
 	for _, v := range views {

@@ -48,7 +48,7 @@ func planeOf(f *fleet.Fleet, name string) (*fleet.ControlPlane, error) {
 		}
 		known = append(known, c.Name())
 	}
-	return nil, fmt.Errorf("there is no %q in this fleet: name one of %v", name, known)
+	return nil, fmt.Errorf("this fleet has no %q: name one of %v", name, known)
 }
 
 func newRebuild(dir *string) *cobra.Command {

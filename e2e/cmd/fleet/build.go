@@ -29,7 +29,7 @@ func newBuild() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&versions, "argocd", fleet.ArgoCDOr(fleet.ArgoCDVersions()...), "versions of Argo CD to build")
-	cmd.Flags().StringVar(&transport, "transport", fleet.TransportHub, "build what a fleet of that transport needs: "+
+	cmd.Flags().StringVar(&transport, "transport", fleet.TransportHub, "build the programs for a fleet with this transport: "+
 		strings.Join(fleet.Transports(), " or "))
 	return cmd
 }

@@ -42,7 +42,7 @@ func detach(ctx context.Context, out io.Writer) error {
 	if err := follow(ctx, cmd, file.Name(), out); err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	fmt.Fprintf(out, "what it prints from now on goes to %s\n", file.Name())
+	fmt.Fprintf(out, "the further output goes to %s\n", file.Name())
 	return nil
 }
 

@@ -33,7 +33,7 @@ func newStatus(dir *string) *cobra.Command {
 				printStatus(cmd.OutOrStdout(), status)
 				return nil
 			}
-			return fmt.Errorf("-o %q is not known: leave it out for a table, or say json", output)
+			return fmt.Errorf("-o %q is not known: leave -o out for a table, or give json", output)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a table")

@@ -24,7 +24,7 @@ func newUp(dir *string) *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Start a fleet and keep it up until Ctrl-C or `fleet down`",
+		Short: "Start a fleet, and run the fleet until Ctrl-C or `fleet down`",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.complete(*dir, cmd.OutOrStdout()); err != nil {
@@ -42,14 +42,14 @@ func newUp(dir *string) *cobra.Command {
 	flags.BoolVar(&o.HubControlPlaneOnly, "hub-control-plane-only", false,
 		"start nothing but the hub's etcd and kube-apiserver, with all CRDs")
 	flags.StringSliceVar(&o.ArgoCD, "argocd", fleet.ArgoCDOr("3", "2.14"), "versions of Argo CD ("+strings.Join(fleet.ArgoCDVersions(), ", ")+
-		"): the hub has the first, and the clusters have them in turn")
+		"): the hub gets the first version, and the clusters get the versions in turn")
 	flags.StringVar(&o.Transport, "transport", fleet.TransportHub, "where the work agents fetch their works: "+
 		"hub (its API) or maestro (PostgreSQL, mosquitto and Maestro run beside it)")
 	flags.IntVar(&o.BasePort, "base-port", 0, "number the ports from here (default: free ports are looked for)")
 	flags.Int32Var(&o.LeaseSeconds, "lease-seconds", 0,
 		"lease duration of the ManagedClusters; they become Unknown after five (default 2)")
 	flags.BoolVar(&o.AuditLog, "audit-log", false, "write the hub's audit log, logs/hub-audit.log")
-	flags.BoolVar(&o.detach, "detach", false, "return when the fleet is ready and leave it up in the background")
+	flags.BoolVar(&o.detach, "detach", false, "return when the fleet is ready, and leave the fleet in the background")
 	return cmd
 }
 
@@ -109,5 +109,5 @@ func describe(out io.Writer, f *fleet.Fleet) {
 		fmt.Fprintf(out, "argocd    %s\n", f.Hub.ArgoCDURL())
 	}
 	fmt.Fprintf(out, "programs  export PATH=%s:$PATH\nlogs      %s\n\n", f.Bin(), f.Logs())
-	fmt.Fprintf(out, "process %d keeps it up: Ctrl-C there, or `fleet down`, ends it\n", os.Getpid())
+	fmt.Fprintf(out, "process %d runs the fleet: Ctrl-C there, or `fleet down`, ends the fleet\n", os.Getpid())
 }
