@@ -134,6 +134,6 @@ func (o *options) printLines(lines []check.Line) error {
 
 // checkVerdicts are the final sentences of a check.
 var checkVerdicts = map[why.State]string{
-	why.OK: "All is well.", why.Waiting: "It works, with what … says less.", why.Blocked: "Some things are wrong: ✗.",
+	why.OK: "All is well.", why.Waiting: "Towline works, with the limits of the lines marked ….", why.Blocked: "Some things are wrong: ✗.",
 	why.Unknown: fmt.Sprintf("What may be read shows nothing wrong, and %s could not be read.", glyphs[why.Unknown]),
 }

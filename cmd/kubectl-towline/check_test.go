@@ -252,7 +252,7 @@ func TestTakeoverWithFewRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := fmt.Sprintf("%+v", lines)
-	if !strings.Contains(said, "3 Applications, of which not all that counts could be read: few/hidden-0") ||
+	if !strings.Contains(said, "3 Applications, without all the facts for a decision: few/hidden-0") ||
 		!strings.Contains(said, "reason ClusterForbidden: few/shown") {
 		t.Error(said)
 	}

@@ -88,7 +88,7 @@ func (s *scope) cluster(h *hub, name string, list []view.Row, facts *view.Cluste
 		if facts.ManagedUnread {
 			return cmp.Or(s.printUnread(h), error(found(why.Unknown)))
 		}
-		return fmt.Errorf("there is no ManagedCluster %s, and no Application names it", name)
+		return fmt.Errorf("ManagedCluster %s does not exist, and no Application names this cluster", name)
 	}
 	view.SortWorst(list)
 	if s.problems {

@@ -90,7 +90,7 @@ func (o *options) names(cmd *cobra.Command, kind schema.GroupVersionKind) []stri
 func oneName(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("name %s, and only one: %s --help", what, cmd.CommandPath())
+			return fmt.Errorf("give a single argument, %s: %s --help", what, cmd.CommandPath())
 		}
 		return nil
 	}

@@ -108,7 +108,7 @@ func TestPauseOfNoCluster(t *testing.T) {
 	namespace := &corev1.Namespace{}
 	namespace.Name = "no-cluster"
 	if got := now(t, namespace); s.code != exitBlocked || got.Annotations[apis.AnnotationPaused] != "" ||
-		!strings.Contains(s.out, "there is no ManagedCluster no-cluster") || !strings.Contains(s.out, "kubectl get managedclusters") {
+		!strings.Contains(s.out, "ManagedCluster no-cluster does not exist") || !strings.Contains(s.out, "kubectl get managedclusters") {
 		t.Errorf("%+v, %+v", s, got.Annotations)
 	}
 	if s = as(t, "", "", "resume", "--cluster", "no-cluster"); s.code != exitGood {

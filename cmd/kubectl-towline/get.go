@@ -94,7 +94,7 @@ func (g *getOptions) run(ctx context.Context, names []string) error {
 	})
 	for _, name := range names {
 		if !slices.ContainsFunc(list, func(r view.Row) bool { return r.Name == name }) {
-			return fmt.Errorf("there is no Application %s for pull in %s", name, whereWords(namespace))
+			return fmt.Errorf("no Application %s for pull in %s", name, whereWords(namespace))
 		}
 	}
 	if g.problems {

@@ -89,7 +89,7 @@ func TestPrintLadder(t *testing.T) {
     do      kubectl edit
 ?                    not allowed: get managedclusters
 
-It is stopped at: cluster's Argo CD.
+The Application is stopped at: cluster's Argo CD.
 `
 	if err != nil || out.String() != want {
 		t.Errorf("%v:\n%s", err, out.String())

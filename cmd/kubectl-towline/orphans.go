@@ -145,9 +145,10 @@ func (o *orphansOptions) printOrphans(list []*steer.Orphan, now time.Time) error
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprint(o.Out, "\nMake the Applications again, as their ApplicationSets do, and they take over what is there. Or decide:\n"+
-		"  kubectl towline orphans adopt     the clusters keep the Applications and what they deployed\n"+
-		"  kubectl towline orphans delete    the Applications go from the clusters, and what they deployed stays\n")
+	_, err := fmt.Fprint(o.Out, "\nCreate the Applications again, as ApplicationSets do, and they "+
+		"take over the Applications on the clusters. Or decide:\n"+
+		"  kubectl towline orphans adopt     the clusters keep the Applications and the workloads\n"+
+		"  kubectl towline orphans delete    the clusters lose the Applications and keep the workloads\n")
 	return err
 }
 
@@ -158,7 +159,7 @@ func (o *orphansOptions) chosen(ctx context.Context, h *hub, names []string) ([]
 	for _, name := range names {
 		cluster, work, ok := strings.Cut(name, "/")
 		if !ok || cluster == "" || work == "" {
-			return nil, fmt.Errorf("%q names no ManifestWork: it is CLUSTER/WORK, as kubectl towline orphans lists them", name)
+			return nil, fmt.Errorf("%q names no ManifestWork: write CLUSTER/WORK, as in the list of kubectl towline orphans", name)
 		}
 		out = append(out, types.NamespacedName{Namespace: cluster, Name: work})
 	}
@@ -205,8 +206,8 @@ func (o *orphansOptions) decide(ctx context.Context, names []string) error {
 
 // decisions describe the fate of lost Applications.
 var decisions = map[steer.Verb]string{
-	steer.Adopt:  "the clusters keep them, and Towline does not manage them any more",
-	steer.Delete: "they go from their clusters, and what they deployed stays there",
+	steer.Adopt:  "the clusters keep the Applications, and Towline stops managing them",
+	steer.Delete: "the clusters lose the Applications and keep the workloads",
 }
 
 func (o *orphansOptions) decideEach(ctx context.Context, h *hub, keys []types.NamespacedName, named bool) error {

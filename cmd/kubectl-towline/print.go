@@ -25,9 +25,9 @@ var (
 
 // verdicts are the final sentences of a diagnosis.
 var verdicts = map[why.State]string{
-	why.OK:      "It is on its cluster, and healthy.",
-	why.Waiting: "It is under way, and waits at: ",
-	why.Blocked: "It is stopped at: ",
+	why.OK:      "The Application is on the cluster, and healthy.",
+	why.Waiting: "The Application is under way, and waits at: ",
+	why.Blocked: "The Application is stopped at: ",
 	why.Unknown: "What may be read shows nothing wrong.",
 }
 

@@ -179,7 +179,7 @@ func (h *hub) named(ctx context.Context, namespace, arg string) (schema.GroupVer
 			return kind, key, nil
 		}
 	}
-	return kind, key, fmt.Errorf("there is no Application and no ApplicationSet %s", key)
+	return kind, key, fmt.Errorf("neither an Application nor an ApplicationSet %s exists", key)
 }
 
 // splitName splits a name argument into kind and name. The kind is empty without a prefix.

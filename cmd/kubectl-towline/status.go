@@ -63,7 +63,7 @@ func (o *statusOptions) run(ctx context.Context, arg string) error {
 	case err != nil:
 		return err
 	case kind == applicationKind:
-		return fmt.Errorf("status shows an ApplicationSet: of one Application, kubectl towline why %s shows more", name)
+		return fmt.Errorf("status shows an ApplicationSet: for a single Application, use kubectl towline why %s", name)
 	case o.watch && o.output != "table" && o.output != "wide":
 		return fmt.Errorf("-w works only with a table: leave out --output %s, or -w", o.output)
 	}
@@ -138,7 +138,7 @@ func (h *hub) status(ctx context.Context, c client.Reader, key types.NamespacedN
 	case err != nil:
 		return nil, from, err
 	case object == nil && report == nil && len(set.Rows) == 0 && from.steps:
-		return nil, from, fmt.Errorf("there is no ApplicationSet %s", key)
+		return nil, from, fmt.Errorf("ApplicationSet %s does not exist", key)
 	}
 	if object != nil {
 		set.RollOut(object.steps())

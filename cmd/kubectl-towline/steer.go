@@ -127,7 +127,7 @@ func (o *verbOptions) one(ctx context.Context, h *hub, key types.NamespacedName)
 	})
 	switch {
 	case err != nil && patched:
-		return failed(object, fmt.Errorf("what --cascade and --force ask for is written on it, and it is not deleted: %w", err)), nil
+		return failed(object, fmt.Errorf("the settings of --cascade and --force are on the Application, but the deletion failed: %w", err)), nil
 	case err != nil:
 		return failed(object, err), nil
 	}
@@ -153,7 +153,7 @@ func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.Namespac
 		return nil, err
 	}
 	if app == nil {
-		return nil, fmt.Errorf("there is no Application %s: name its namespace with -n", key)
+		return nil, fmt.Errorf("Application %s does not exist in this namespace: name the namespace with -n", key)
 	}
 	f := &steer.Facts{App: app}
 	if name, ok := app.ApplicationSet(); ok {

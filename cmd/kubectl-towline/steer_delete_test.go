@@ -55,7 +55,8 @@ func TestDeleteFailsLate(t *testing.T) {
 		request: steer.Request{Verb: steer.Delete, Cascade: ptr.To(true)},
 	}
 	r, _ := o.one(t.Context(), &hub{Client: lateRefusal{admin}}, client.ObjectKeyFromObject(one))
-	if r.State != why.Blocked || r.Message != "what --cascade and --force ask for is written on it, and it is not deleted: a webhook said no" {
+	if r.State != why.Blocked || r.Message !=
+		"the settings of --cascade and --force are on the Application, but the deletion failed: a webhook said no" {
 		t.Errorf("got %+v", r)
 	}
 	if got := now(t, one); !argocd.Destroys(got.Finalizers) || got.DeletionTimestamp != nil {

@@ -65,7 +65,7 @@ func (o *verbOptions) pauseOther(ctx context.Context, h *hub, namespace string) 
 	var c *steer.Change
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if missing && o.request.Verb == steer.Pause { // the namespace of a former cluster can still be resumed
-			return &steer.Refusal{Message: "there is no ManagedCluster " + o.cluster + " to pause", Do: "kubectl get managedclusters"}
+			return &steer.Refusal{Message: "ManagedCluster " + o.cluster + " does not exist and cannot be paused", Do: "kubectl get managedclusters"}
 		}
 		if err := h.Get(ctx, key, obj); err != nil {
 			return noSuch(object, err)
@@ -93,7 +93,7 @@ func (o *verbOptions) pauseOther(ctx context.Context, h *hub, namespace string) 
 // noSuch returns a short error for a missing object.
 func noSuch(object string, err error) error {
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no %s", object)
+		return fmt.Errorf("%s does not exist", object)
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func TestWait(t *testing.T) {
 	space(t, "waits")
 	one := app(t, fixture.Application("one").Namespace("waits").Cluster("waits").Finalizers(apis.FinalizerResources))
 	if s := as(t, "", "", "pause", "one", "-n", "waits", "--wait", "--timeout", "300ms"); s.code != exitWaiting || !strings.Contains(s.out,
-		"is over: Towline has not said so yet") {
+		"is over: Towline has not confirmed the pause yet") {
 		t.Errorf("got %+v", s)
 	}
 	// later does Towline's work after the write of the Application.
@@ -164,8 +164,8 @@ func TestWait(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	later(`{"metadata":{"finalizers":null}}`, func(a *argocd.Application) bool { return a.DeletionTimestamp != nil })
-	if s := as(t, "", "y\n", "delete", "one", "-n", "waits", "--wait"); s.code != exitGood || !strings.Contains(s.out, "it is gone from the hub") ||
-		!strings.Contains(s.errOut, "all that it deployed on waits is deleted with it. Go on? [y/N]") {
+	if s := as(t, "", "y\n", "delete", "one", "-n", "waits", "--wait"); s.code != exitGood || !strings.Contains(s.out, "gone from the hub") ||
+		!strings.Contains(s.errOut, "the whole workload on waits is deleted. Go on? [y/N]") {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -99,7 +99,7 @@ func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*vi
 		return nil, err
 	}
 	if app == nil {
-		return nil, fmt.Errorf("there is no Application %s", key)
+		return nil, fmt.Errorf("Application %s does not exist", key)
 	}
 	f := &view.TreeFacts{App: app}
 	if app.Cluster() == "" {
@@ -143,7 +143,7 @@ func (h *hub) treeOfSet(ctx context.Context, key types.NamespacedName) (*view.No
 	if len(nodes) == 0 {
 		set, err := reading.Get(ctx, h, key, metadata(applicationSetKind))
 		if err == nil && set == nil {
-			err = fmt.Errorf("there is no ApplicationSet %s", key)
+			err = fmt.Errorf("ApplicationSet %s does not exist", key)
 		}
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err

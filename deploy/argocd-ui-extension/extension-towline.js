@@ -56,7 +56,7 @@
     add("ManifestWork", unknown, "");
 
     const agent = ["ClusterUnreachableWarning", "ManifestWorkApplyError", "ManifestWorkAvailableWarning"].map(find).find(Boolean);
-    const last = agent && agent.type === "ClusterUnreachableWarning" ? "; what is shown of the Application is what was known last" : "";
+    const last = agent && agent.type === "ClusterUnreachableWarning" ? "; the shown state of the Application is the last known state" : "";
     add("work agent", agent ? blocked : unknown, agent && agent.message + last, agent);
     argoCD(app, conditions, add);
     resources(app, conditions, add);
@@ -74,8 +74,8 @@
     else if (op.phase === "Failed" || op.phase === "Error") add(name, blocked, joined("the last sync failed", op.message));
     else if (op.phase === "Running" || op.phase === "Terminating") add(name, waiting, joined("a sync is " + op.phase.toLowerCase(), op.message));
     else if (!sync.status) add(name, waiting, "has not compared the Application yet");
-    else if (sync.status === "Unknown") add(name, waiting, "has not compared the Application as it is now");
-    else if (sync.status !== "Synced") add(name, blocked, "the cluster does not have what Git has (" + sync.status + ")");
+    else if (sync.status === "Unknown") add(name, waiting, "has not compared the current Application");
+    else if (sync.status !== "Synced") add(name, blocked, "the cluster differs from Git (" + sync.status + ")");
     else add(name, ok, joined("Synced", sync.revision));
   };
 

@@ -163,7 +163,7 @@ var _ = Describe("kubectl towline check", func() {
 		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "check")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(And(
-			MatchRegexp(`✓ CRDs\s+the hub serves those of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
+			MatchRegexp(`✓ CRDs\s+the hub serves the CRDs of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
 			MatchRegexp(`✓ schemas of CRDs`), MatchRegexp(`✓ other controllers`), ContainSubstring("has no ready Pod")))
 		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
 		Expect(code).To(Equal(2), out)

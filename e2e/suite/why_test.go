@@ -56,7 +56,7 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 
 	It("shows the path of a delivered Application", func(ctx SpecContext) {
 		asks(ctx, f.Hub.Kubeconfig(), 0, And(
-			ContainSubstring("Application argocd/asked on cluster1"), ContainSubstring("It is on its cluster, and healthy.")), "asked")
+			ContainSubstring("Application argocd/asked on cluster1"), ContainSubstring("The Application is on the cluster, and healthy.")), "asked")
 	})
 
 	It("stops at the broken link, and says who can fix the link, and how", func(ctx SpecContext) {
@@ -72,10 +72,10 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 
 	It("fails without an Application, or without the right to read the Application", func(ctx SpecContext) {
 		asks(ctx, stranger, 4, ContainSubstring("forbidden"), "asked")
-		asks(ctx, f.Hub.Kubeconfig(), 1, ContainSubstring("there is no Application argocd/not-there"), "not-there")
+		asks(ctx, f.Hub.Kubeconfig(), 1, ContainSubstring("Application argocd/not-there does not exist"), "not-there")
 	})
 
 	It("tells why an ApplicationSet has nothing on a cluster", func(ctx SpecContext) {
-		asks(ctx, f.Hub.Kubeconfig(), 2, ContainSubstring("there is no ApplicationSet argocd/not-there"), "not-there", "--cluster", "cluster1")
+		asks(ctx, f.Hub.Kubeconfig(), 2, ContainSubstring("ApplicationSet argocd/not-there does not exist"), "not-there", "--cluster", "cluster1")
 	})
 })

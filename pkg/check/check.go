@@ -7,7 +7,7 @@ func Before(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), narrow(f), others(f),
 		argoAddOn(f), acmBefore(f), executorsBefore(f), unlabelled(f),
-		rights(f, "your rights", "you", "have an administrator of the hub install it"), clusters(f),
+		rights(f, "your rights", "you", "have an administrator of the hub install Towline"), clusters(f),
 	)
 }
 

@@ -107,7 +107,7 @@ func TestChecks(t *testing.T) {
 		says  string
 	}{
 		"old Kubernetes": {check.Before, func(f *check.Facts) { f.Kubernetes = "v1.29.3+k3s1" }, "Kubernetes", why.Blocked, "1.30"},
-		"built by hand":  {check.Before, func(f *check.Facts) { f.Kubernetes = "v0.0.0-master" }, "Kubernetes", why.Waiting, "without its version"},
+		"built by hand":  {check.Before, func(f *check.Facts) { f.Kubernetes = "v0.0.0-master" }, "Kubernetes", why.Waiting, "reports no version"},
 		"odd Kubernetes": {check.Before, func(f *check.Facts) { f.Kubernetes = "odd" }, "Kubernetes", why.Unknown, "version"},
 		"no Applications": {check.Before, func(f *check.Facts) { f.Served["argoproj.io/v1alpha1/applications"] = false }, "CRDs", why.Blocked,
 			"applications, of Argo CD"},
@@ -203,7 +203,8 @@ func TestChecks(t *testing.T) {
 		"add-on argocd on no cluster": {check.Before, func(f *check.Facts) { argoAddOn(false)(f); delete(f.Clusters[0].AddOns, check.AddOnArgoCD) },
 			"add-on argocd", why.OK, "no cluster has"},
 		"argocd-agent": {check.Installation, other("argocd-agent-principal", 1), "other controllers", why.Waiting, "argocd-agent"},
-		"older lease":  {check.Installation, func(f *check.Facts) { f.OlderLease = f.Lease }, "other controllers", why.Waiting, "stands back"},
+		"older lease": {check.Installation, func(f *check.Facts) { f.OlderLease = f.Lease }, "other controllers", why.Waiting,
+			"creates the cluster Secrets, and Towline does not"},
 		"no policy": {check.Installation, func(f *check.Facts) { f.Policies["towline-works"] = false }, "admission policies", why.Waiting,
 			"towline-works"},
 		"policies unread": {check.Installation, unread(check.Policies), "admission policies", why.Unknown, "may not"},
@@ -404,7 +405,7 @@ waiting|sent for the first time|1 Application: ns/new|
 blocked|refused|1 Application, reason SkipReconcileMissing: ns/bad. The first: because SkipReconcileMissing|kubectl towline why -n ns bad
 blocked|forbidden|7 Applications, reason ClusterForbidden: ns/f0, ns/f1, ns/f2, ns/f3, ns/f4 and 2 more. ` +
 		`The first: because ClusterForbidden|kubectl towline why -n ns f0
-unknown|not decided|2 Applications, of which not all that counts could be read: ns/unread, ns/unread-too. ` +
+unknown|not decided|2 Applications, without all the facts for a decision: ns/unread, ns/unread-too. ` +
 		`The first: you may not get x|kubectl towline why -n ns unread
 waiting|without Application|1 ManifestWork would be kept until a person decides: c1/w|see docs/takeover.md, Taking over
 `

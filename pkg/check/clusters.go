@@ -119,7 +119,7 @@ var OfWorkAgent = []Right{
 // rights checks the rights of a user or of a work agent.
 func rights(f *Facts, name, who, do string) []Line {
 	if f.Unread[Reviews] {
-		return []Line{unknown(name, "what others may do")}
+		return []Line{unknown(name, "the rights of other users")}
 	}
 	var missing []string
 	for r, allowed := range f.Rights {
@@ -130,7 +130,7 @@ func rights(f *Facts, name, who, do string) []Line {
 	if len(missing) > 0 {
 		return []Line{wrong(name, do, "%s may not %s", who, some(missing))}
 	}
-	return []Line{good(name, "%s may do all that it takes", who)}
+	return []Line{good(name, "%s may do everything necessary", who)}
 }
 
 // agents checks the agents on a managed cluster.
@@ -158,7 +158,7 @@ func agents(f *Facts) []Line {
 	}
 	switch {
 	case own == nil:
-		out = append(out, lesser("Towline's agent", "see docs/agent.md", "it is not installed: the hub shows no resources of the cluster's Applications"))
+		out = append(out, lesser("Towline's agent", "see docs/agent.md", "not installed: the hub shows no resources of the cluster's Applications"))
 	case own.Ready == 0:
 		out = append(out, wrong("Towline's agent", "kubectl -n "+own.Namespace+" logs deployment/"+own.Name, "%s/%s is not ready", own.Namespace, own.Name))
 	default:

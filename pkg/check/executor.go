@@ -45,7 +45,7 @@ func executors(f *Facts) []Line {
 	case !f.NilExecutor.Enabled:
 		return nil
 	case f.Unread[Reviews]:
-		return []Line{unknown(name, "what others may do, and the feature gate "+nilExecutorGate+" is on")}
+		return []Line{unknown(name, "the rights of other users, and the feature gate "+nilExecutorGate+" is on")}
 	case f.NilExecutor.Without != "":
 		return []Line{wrong(name,
 			fmt.Sprintf("give the ServiceAccount the verb %s on %s.%s with the resource name %s: see docs/security.md, The works' executor",

@@ -60,7 +60,7 @@ func served(f *Facts) []Line {
 		}
 	}
 	if out == nil {
-		out = []Line{good("CRDs", "the hub serves those of Argo CD and Open Cluster Management")}
+		out = []Line{good("CRDs", "the hub serves the CRDs of Argo CD and Open Cluster Management")}
 	}
 	return out
 }
@@ -119,7 +119,7 @@ func narrow(f *Facts) []Line {
 		}
 	}
 	if out == nil {
-		out = []Line{good(name, "they have all that Towline uses")}
+		out = []Line{good(name, "the CRDs have all fields that Towline uses")}
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func others(f *Facts) []Line {
 	}
 	if f.OlderLease.Live(f.Now) {
 		out = append(out, lesser(name, "see docs/gitopscluster.md, Beside an older controller",
-			"the GitOpsCluster controller of multicluster-integrations runs: it makes the cluster Secrets, and Towline stands back"))
+			"the GitOpsCluster controller of multicluster-integrations runs: this controller creates the cluster Secrets, and Towline does not"))
 	}
 	switch {
 	case out != nil:
@@ -169,8 +169,8 @@ func older(f *Facts, w Workload) Line {
 	do := "see docs/takeover.md, Taking over"
 	switch {
 	case !f.AtOlder(w):
-		return lesser(name, do, "%s/%s has the name of a pull controller, in an unusual namespace: if it is one, two pull controllers write the same "+
-			"ManifestWorks", w.Namespace, w.Name)
+		return lesser(name, do, "%s/%s has the name of a pull controller, in an unusual namespace: if the Deployment is a "+
+			"pull controller, two pull controllers write the same ManifestWorks", w.Namespace, w.Name)
 	case w.ofArgoAddOn():
 		do = fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=0, and uninstall nothing: see docs/takeover.md, The add-on argocd", w.Namespace,
 			w.Name)
@@ -194,7 +194,7 @@ func towline(f *Facts) []Line {
 		case w.Wanted == 0:
 			out = append(out, wrong(name, fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=2", w.Namespace, w.Name), "%s is scaled to 0", where))
 		case w.Ready == 0:
-			out = append(out, wrong(name, show, "%s has no ready Pod; its log says why", where))
+			out = append(out, wrong(name, show, "%s has no ready Pod; the log shows the cause", where))
 		case w.Ready < w.Wanted:
 			out = append(out, lesser(name, show, "%s has %d of %d Pods ready", where, w.Ready, w.Wanted))
 		default:
@@ -208,7 +208,7 @@ func towline(f *Facts) []Line {
 	case 1:
 		return append(out, leader(f))
 	}
-	return append(out, wrong(name, "delete all but one", "there are %d Deployments of it: only one may write", len(out)))
+	return append(out, wrong(name, "delete all but one", "%d Deployments of Towline exist, but only one may write", len(out)))
 }
 
 // controllers returns Towline's Deployments on the hub.
@@ -228,7 +228,7 @@ func leader(f *Facts) Line {
 	case f.Unread[Leases]:
 		return unknown(name, "the Lease towline-controller")
 	case f.Lease == nil:
-		return wrong(name, "look at its log: a right to Leases may be missing", "nobody has ever held the Lease towline-controller")
+		return wrong(name, "read the log of towline-controller: a right to Leases may be missing", "nobody has ever held the Lease towline-controller")
 	case !f.Lease.Live(f.Now):
 		return wrong(name, "look at the Pods and their log", "nobody holds the Lease towline-controller since %s", f.Lease.Renewed.UTC().Format("15:04:05"))
 	}
@@ -308,7 +308,7 @@ func foundRedis(f *Facts, name string) Line {
 	}
 	e, err := argoredis.Find(facts)
 	if err != nil {
-		return lesser(name, "see docs/agent.md, The tree in the UI", "%v. argocd-server does not show what Applications consist of", err)
+		return lesser(name, "see docs/agent.md, The tree in the UI", "%v. argocd-server does not show the resources of Applications", err)
 	}
 	return good(name, "Argo CD's objects name %s", e.HostPort)
 }

@@ -81,7 +81,7 @@ func Takeover(fates []Fate, orphans []string) []Line {
 	}
 	if len(unread) > 0 {
 		out = append(out, Line{Name: "not decided", State: why.Unknown, Do: "kubectl towline why -n " + first(unread),
-			Message: fmt.Sprintf("%s, of which not all that counts could be read: %s. The first: %s", Count(len(unread), "Application"), some(unread), said)})
+			Message: fmt.Sprintf("%s, without all the facts for a decision: %s. The first: %s", Count(len(unread), "Application"), some(unread), said)})
 	}
 	if len(orphans) > 0 {
 		out = append(out, lesser("without Application", "see docs/takeover.md, Taking over", "%s would be kept until a person decides: %s",

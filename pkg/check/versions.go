@@ -22,9 +22,9 @@ func kubernetes(f *Facts) []Line {
 	v, err := version.ParseGeneric(f.Kubernetes)
 	switch {
 	case err != nil:
-		return []Line{unknown(name, "its version")}
+		return []Line{unknown(name, "the version of Kubernetes")}
 	case v.Major() == 0:
-		return []Line{lesser(name, "", "it was built without its version: Towline is for %s and later", oldestKubernetes)}
+		return []Line{lesser(name, "", "the API server reports no version: Towline needs %s or later", oldestKubernetes)}
 	case v.LessThan(version.MustParseGeneric(oldestKubernetes)):
 		return []Line{wrong(name, "helm upgrade with admissionPolicies.enabled=false: see docs/security.md, Admission policies",
 			"%s does not serve ValidatingAdmissionPolicies, which begin with %s", f.Kubernetes, oldestKubernetes)}
@@ -58,7 +58,7 @@ func (f *Facts) argoCD(name, controller, without string) []Line {
 	}
 	found := f.byName(controller)
 	if len(found) == 0 {
-		return []Line{wrong(name, "install Argo CD, or name its namespace with --argocd-namespace or --cluster-argocd-namespace: "+
+		return []Line{wrong(name, "install Argo CD, or name the namespace of Argo CD with --argocd-namespace or --cluster-argocd-namespace: "+
 			"https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/",
 			"no Deployment or StatefulSet in namespace %s has the label app.kubernetes.io/name=argocd%s: %s", f.Namespace, controller, without)}
 	}

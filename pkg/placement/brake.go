@@ -57,7 +57,8 @@ func (b Brake) Apply(plan Plan, app *argocd.Application, now time.Time) (Plan, t
 	if b.Times <= patience || b.Over(now) || plan.Warning != "" || !Follows(app) || chosen != b.Cluster {
 		return plan, 0
 	}
-	plan.Warning = fmt.Sprintf("Placement %s/%s has chosen cluster %s, but another client keeps changing the annotation %s. Towline corrects it "+
+	plan.Warning = fmt.Sprintf("Placement %s/%s has chosen cluster %s, but another client keeps changing the annotation %s. "+
+		"Towline corrects the annotation "+
 		"less and less often. Find that client in metadata.managedFields and stop it from setting the annotation, or remove the annotation "+
 		"%s", app.Namespace, app.Placement(), b.Cluster, apis.AnnotationCluster, apis.AnnotationPlacement)
 	if wait := b.At.Add(b.wait()).Sub(now); plan.Cluster != "" && wait > 0 {

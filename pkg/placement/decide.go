@@ -39,7 +39,7 @@ func Decide(app *argocd.Application, chosen []string) Plan {
 		return Plan{}
 	}
 	if set, ok := app.ApplicationSet(); ok {
-		return Plan{Warning: fmt.Sprintf("ApplicationSet %s creates this Application, and would undo a change of its cluster: remove the annotation %s "+
+		return Plan{Warning: fmt.Sprintf("ApplicationSet %s creates this Application, and would undo a change of the cluster: remove the annotation %s "+
 			"from its template, and use the generator clusterDecisionResource with the Placement", set, apis.AnnotationPlacement)}
 	}
 	chosen = slices.Compact(slices.Sorted(slices.Values(chosen)))

@@ -36,9 +36,9 @@ func (v Verb) NeedsWorks() bool { return v == Release || v == Move }
 func (e *Effect) Progress() Progress {
 	if e.Now == nil || e.Now.UID != e.Before.UID {
 		if e.Verb == Delete {
-			return Progress{why.OK, "it is gone from the hub"}
+			return Progress{why.OK, "gone from the hub"}
 		}
-		return Progress{why.Blocked, "it was deleted meanwhile"}
+		return Progress{why.Blocked, "someone deleted the Application in the meantime"}
 	}
 	return rules[e.Verb].effect(e)
 }
@@ -87,35 +87,38 @@ func refreshed(e *Effect) Progress {
 func stopped(e *Effect) Progress {
 	if before := e.Before.Status.OperationState; before.Running() {
 		now := e.Now.Status.OperationState
-		return e.until(!now.Running() || now.StartedAt != before.StartedAt, "the operation has ended", "the cluster has not stopped it yet")
+		return e.until(!now.Running() || now.StartedAt != before.StartedAt, "the operation has ended", "the cluster has not stopped the operation yet")
 	}
 	return e.until(e.Now.Operation == nil, "the operation is gone", "Towline has not taken the operation back yet")
 }
 
 func paused(e *Effect) Progress {
 	m := condition(e.Now, apis.ConditionPausedWarning)
-	return e.until(m != "", m, "Towline has not said so yet")
+	return e.until(m != "", m, "Towline has not confirmed the pause yet")
 }
 
 func resumed(e *Effect) Progress {
 	m := condition(e.Now, apis.ConditionPausedWarning)
-	return e.until(m == "", "it goes on", m)
+	return e.until(m == "", "Towline updates the cluster again", m)
 }
 
 func released(e *Effect) Progress {
 	if e.Undo {
-		return e.until(e.New != nil && condition(e.Now, apis.ConditionReleaseWarning) == "", "it is managed again", "it has no ManifestWork yet")
+		return e.until(e.New != nil && condition(e.Now, apis.ConditionReleaseWarning) == "", "Towline manages the Application again",
+			"the Application has no ManifestWork yet")
 	}
-	return e.until(e.New == nil, "released: everything stays on "+clusterOf(e.Now), "the cluster has not released it yet")
+	return e.until(e.New == nil, "released: everything stays on "+clusterOf(e.Now), "the cluster has not released the Application yet")
 }
 
 func adopted(e *Effect) Progress {
 	m := condition(e.Now, apis.ConditionPropagationError)
-	return e.until(m == "", "nothing is in its way any more", m)
+	return e.until(m == "", "the existing Application is no obstacle any more", m)
 }
 
 func moved(e *Effect) Progress {
-	return e.until(e.New != nil && e.Old == nil, "it is on "+clusterOf(e.Now), "it is still on "+clusterOf(e.Before))
+	return e.until(e.New != nil && e.Old == nil, "moved to "+clusterOf(e.Now), "the Application is still on "+clusterOf(e.Before))
 }
 
-func deleted(e *Effect) Progress { return e.until(false, "", "its cluster has not removed it yet") }
+func deleted(e *Effect) Progress {
+	return e.until(false, "", "the cluster has not removed the Application yet")
+}

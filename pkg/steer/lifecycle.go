@@ -13,36 +13,36 @@ import (
 
 func planPause(f *Facts, r Request) (*Change, *Refusal) {
 	if f.App.Annotations[apis.AnnotationPaused] != "" && argocd.Paused(f.App.Annotations) {
-		return nothing("it is paused already")
+		return nothing("already paused")
 	}
-	return annotate(f, r, apis.AnnotationPaused, "true", "it is paused: nothing is written for its cluster until it is resumed",
+	return annotate(f, r, apis.AnnotationPaused, "true", "paused: Towline writes nothing for the cluster until the resume",
 		"condition PausedWarning")
 }
 
 func planResume(f *Facts, r Request) (*Change, *Refusal) {
 	if _, set := f.App.Annotations[apis.AnnotationPaused]; set {
-		return annotate(f, r, apis.AnnotationPaused, "", "it is resumed", "condition PausedWarning to go")
+		return annotate(f, r, apis.AnnotationPaused, "", "resumed", "condition PausedWarning to go")
 	}
 	if paused := condition(f.App, apis.ConditionPausedWarning); paused != "" {
 		return refuse(why.ResumeCommand(f.App.Namespace, f.App.Name, paused), "Application %s/%s is not paused by itself: %s",
 			f.App.Namespace, f.App.Name, paused)
 	}
-	return nothing("it is not paused")
+	return nothing("not paused")
 }
 
 func planRelease(f *Facts, r Request) (*Change, *Refusal) {
 	_, set := f.App.Annotations[apis.AnnotationRelease]
 	switch {
 	case r.Undo && !set:
-		return nothing("no release is asked for")
+		return nothing("no release is requested")
 	case r.Undo:
-		return annotate(f, r, apis.AnnotationRelease, "", "its release is taken back: Towline manages it again", "its ManifestWork")
+		return annotate(f, r, apis.AnnotationRelease, "", "release withdrawn: Towline manages the Application again", "its ManifestWork")
 	case f.App.ToBeReleased():
-		return nothing("its release is asked for already")
+		return nothing("the release was requested already")
 	}
-	c, refusal := annotate(f, r, apis.AnnotationRelease, "true", "its release is asked for", "its ManifestWork to go")
+	c, refusal := annotate(f, r, apis.AnnotationRelease, "true", "release requested", "its ManifestWork to go")
 	if c != nil {
-		c.Confirm = fmt.Sprintf("Application %s/%s and what it deployed stay on %s, and Towline does not manage them any more",
+		c.Confirm = fmt.Sprintf("Application %s/%s and its workload stay on %s, and Towline stops managing both",
 			f.App.Namespace, f.App.Name, clusterOf(f.App))
 	}
 	return c, refusal
@@ -58,13 +58,13 @@ func planAdopt(f *Facts, r Request) (*Change, *Refusal) {
 		return refuse("", "Towline runs with --adopt=never, which no Application lifts: rename Application %s/%s or the one on %s, or have an "+
 			"administrator of the hub change the flag", f.App.Namespace, f.App.Name, clusterOf(f.App))
 	case f.App.Annotations[apis.AnnotationAdopt] == policy:
-		return nothing("its annotation %s says %s already", apis.AnnotationAdopt, policy)
+		return nothing("annotation %s is %s already", apis.AnnotationAdopt, policy)
 	}
-	c, refusal := annotate(f, r, apis.AnnotationAdopt, policy, fmt.Sprintf("an Application that is on %s already is taken over: %s", clusterOf(f.App),
+	c, refusal := annotate(f, r, apis.AnnotationAdopt, policy, fmt.Sprintf("policy for an existing Application on %s: %s", clusterOf(f.App),
 		policy),
 		"condition PropagationError to go")
 	if c != nil && policy == apis.AdoptAlways {
-		c.Confirm = fmt.Sprintf("Application %s on %s is made to say what the hub's says, whoever made it", f.App.Name, clusterOf(f.App))
+		c.Confirm = fmt.Sprintf("Application %s on %s is overwritten with the hub's Application, whoever created it", f.App.Name, clusterOf(f.App))
 	}
 	return c, refusal
 }
@@ -75,9 +75,9 @@ func planMove(f *Facts, r Request) (*Change, *Refusal) {
 	case r.To == "":
 		return refuse("", "--to: name the cluster to move to")
 	case app.Cluster() == r.To:
-		return nothing("it names %s already", r.To)
+		return nothing("the Application names %s already", r.To)
 	case f.NoCluster:
-		return refuse("kubectl get managedclusters", "there is no ManagedCluster %q to move Application %s/%s to", r.To, app.Namespace, app.Name)
+		return refuse("kubectl get managedclusters", "ManagedCluster %q does not exist: Application %s/%s cannot move there", r.To, app.Namespace, app.Name)
 	case app.Placement() != "":
 		return refuse(fmt.Sprintf("kubectl -n %s edit placement %s", app.Namespace, app.Placement()),
 			"Application %s/%s follows Placement %s, which chooses its cluster", app.Namespace, app.Name, app.Placement())
@@ -86,9 +86,9 @@ func planMove(f *Facts, r Request) (*Change, *Refusal) {
 	}
 	patch, from := argocd.Patch{Annotations: map[string]*string{apis.AnnotationCluster: &r.To}}, app.Cluster()
 	if from == "" {
-		return change(f, patch, "it goes to "+r.To, "its ManifestWork on "+r.To), nil
+		return change(f, patch, "Towline sends the Application to "+r.To, "the ManifestWork on "+r.To), nil
 	}
-	c := change(f, patch, fmt.Sprintf("it moves from %s to %s", from, r.To), "its ManifestWork on "+r.To+", and none on "+from)
+	c := change(f, patch, fmt.Sprintf("moving from %s to %s", from, r.To), "the ManifestWork on "+r.To+", and none on "+from)
 	c.Confirm = fmt.Sprintf("Application %s/%s moves from %s to %s, and %s", app.Namespace, app.Name, from, r.To, leaves(app.Finalizers, from))
 	c.Asks = argocd.Destroys(app.Finalizers)
 	return c, nil
@@ -110,7 +110,7 @@ func planDelete(f *Facts, r Request) (*Change, *Refusal) {
 	patch := argocd.Patch{}
 	if !slices.Equal(finalizers, app.Finalizers) {
 		if app.DeletionTimestamp != nil && len(finalizers) > len(app.Finalizers) {
-			return refuse("", "Application %s/%s is being deleted: it can get no finalizer any more, so --cascade=true comes too late", app.Namespace,
+			return refuse("", "Application %s/%s is being deleted and accepts no new finalizer, so --cascade=true comes too late", app.Namespace,
 				app.Name)
 		}
 		patch.Finalizers = &finalizers
@@ -119,18 +119,18 @@ func planDelete(f *Facts, r Request) (*Change, *Refusal) {
 		yes := "true"
 		patch.Annotations = map[string]*string{apis.AnnotationForceDelete: &yes}
 	}
-	c := change(f, patch, "its deletion is asked for", "the Application to be gone")
+	c := change(f, patch, "deletion requested", "the Application to be gone")
 	if patch.Finalizers == nil && patch.Annotations == nil {
 		c.Patch = nil
 	}
 	c.Delete = app.DeletionTimestamp == nil
 	if !c.Delete && c.Patch == nil {
-		c.Message = "it is being deleted already"
+		c.Message = "already being deleted"
 		return c, nil
 	}
 	c.Confirm = fmt.Sprintf("Application %s/%s is deleted, and %s", app.Namespace, app.Name, fate(app, finalizers))
 	if c.Asks = true; r.Force {
-		c.Confirm += ". The cluster is not waited for: what it has may remain"
+		c.Confirm += ". Towline does not wait for the cluster: the Application and the workload may remain there"
 	}
 	return c, nil
 }
@@ -139,7 +139,7 @@ func planDelete(f *Facts, r Request) (*Change, *Refusal) {
 func fate(app *argocd.Application, finalizers []string) string {
 	on := clusterOf(app)
 	if app.ToBeReleased() {
-		return "everything stays on " + on + ", as it is being released"
+		return "everything stays on " + on + ", because Towline is releasing the Application"
 	}
 	return leaves(finalizers, on)
 }
@@ -147,9 +147,9 @@ func fate(app *argocd.Application, finalizers []string) string {
 // leaves describes the effect on the deployed resources when an Application with these finalizers leaves the cluster.
 func leaves(finalizers []string, cluster string) string {
 	if argocd.Destroys(finalizers) {
-		return "all that it deployed on " + cluster + " is deleted with it"
+		return "the whole workload on " + cluster + " is deleted"
 	}
-	return "what it deployed stays on " + cluster
+	return "the workload stays on " + cluster
 }
 
 // PauseOther returns the change that pauses or resumes an ApplicationSet, or the namespace of a cluster. annotations
@@ -158,14 +158,14 @@ func PauseOther(annotations map[string]string, uid, resourceVersion string, paus
 	value, set := annotations[apis.AnnotationPaused]
 	switch {
 	case pause && value != "" && argocd.Paused(annotations):
-		return &Change{Message: "it is paused already"}
+		return &Change{Message: "already paused"}
 	case !pause && !set:
-		return &Change{Message: "it is not paused"}
+		return &Change{Message: "not paused"}
 	}
 	var to any
 	message := "resumed"
 	if pause {
-		to, message = "true", "paused: nothing is written for the clusters of its Applications until it is resumed"
+		to, message = "true", "paused: Towline writes nothing for the clusters of the Applications until the resume"
 	}
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": uid, "resourceVersion": resourceVersion, "annotations": map[string]any{apis.AnnotationPaused: to},

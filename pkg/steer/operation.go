@@ -59,9 +59,9 @@ func planSync(f *Facts, r Request) (*Change, *Refusal) {
 		return refuse(fmt.Sprintf("kubectl towline stop -n %s %s", app.Namespace, app.Name), "Application %s has another operation already, which its "+
 			"cluster has not taken yet", name)
 	case r.Revision != "" && len(w.Sources) > 0:
-		return refuse("", "Application %s has several sources: --revision is for one. Change targetRevision of its sources", name)
+		return refuse("", "Application %s has several sources, and --revision works with a single source. Change targetRevision of the sources", name)
 	case r.Revision != "" && r.Revision != target && w.automated() && !r.Preview:
-		return refuse("", "Application %s cannot be synced to %s: it is synced to %s automatically. Change targetRevision of its source", name,
+		return refuse("", "Application %s cannot be synced to %s, because Argo CD syncs automatically to %s. Change targetRevision of the source", name,
 			r.Revision, target)
 	}
 	strategy := "hook"
@@ -81,7 +81,7 @@ func planSync(f *Facts, r Request) (*Change, *Refusal) {
 	if r.Preview {
 		what = "a sync that changes nothing"
 	}
-	return change(f, argocd.Patch{Operation: data}, fmt.Sprintf("%s on %s has been asked for", what, clusterOf(app)), "the end of the operation"), nil
+	return change(f, argocd.Patch{Operation: data}, fmt.Sprintf("%s on %s has been requested", what, clusterOf(app)), "the end of the operation"), nil
 }
 
 // planStop terminates a running operation, or withdraws an operation not yet taken by the cluster.
@@ -90,7 +90,7 @@ func planStop(f *Facts, _ Request) (*Change, *Refusal) {
 	state := app.Status.OperationState
 	switch {
 	case state.Running() && state.Phase == "Terminating":
-		return nothing("its operation is being terminated already")
+		return nothing("the operation is being terminated already")
 	case state.Running():
 		return change(f, argocd.Patch{Status: json.RawMessage(`{"operationState":{"phase":"Terminating"}}`)},
 			"the operation on "+clusterOf(app)+" is to be terminated", "the end of the operation"), nil
@@ -107,6 +107,6 @@ func planRefresh(f *Facts, r Request) (*Change, *Refusal) {
 		kind = "hard"
 	}
 	c := change(f, argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: &kind}},
-		fmt.Sprintf("a %s refresh on %s has been asked for", kind, clusterOf(f.App)), "the answer of the cluster's Argo CD")
+		fmt.Sprintf("a %s refresh on %s has been requested", kind, clusterOf(f.App)), "the answer of the cluster's Argo CD")
 	return c, nil
 }

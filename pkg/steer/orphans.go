@@ -60,13 +60,13 @@ func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusa
 	name := w.Namespace + "/" + w.Name
 	switch {
 	case o == nil:
-		return refuse("kubectl towline orphans", "ManifestWork %s is not orphaned: the hub has its Application, or was told of its end", name)
+		return refuse("kubectl towline orphans", "ManifestWork %s is not orphaned: the hub has the Application, or the cluster confirmed the removal", name)
 	case o.Left:
-		return nothing("it is on its way out already")
+		return nothing("the ManifestWork is going already")
 	case o.Decided == string(decision):
 		return nothing("%s is decided already", decision)
 	case o.Decided != "" && !named:
-		return nothing("it is left as decided: %s", o.Decided)
+		return nothing("the earlier decision stays: %s", o.Decided)
 	}
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": w.UID, "resourceVersion": w.ResourceVersion, "annotations": map[string]string{apis.AnnotationOrphaned: string(decision)},
@@ -74,9 +74,10 @@ func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusa
 	if err != nil {
 		return refuse("", "%s: %v", name, err) // strings always encode
 	}
-	message := fmt.Sprintf("%s stays on %s, where an Application that is created again can take it over", o.Application, o.Cluster)
+	message := fmt.Sprintf("%s stays on %s, and an Application with the same name on the hub can take over the one on the cluster",
+		o.Application, o.Cluster)
 	if decision == Delete {
-		message = fmt.Sprintf("%s is removed from %s, and what it deployed stays", o.Application, o.Cluster)
+		message = fmt.Sprintf("%s is removed from %s, and the workload stays", o.Application, o.Cluster)
 	}
 	return &Change{Patch: data, Message: message, Awaits: "the ManifestWork to go"}, nil
 }

@@ -44,13 +44,13 @@ func TestDecide(t *testing.T) {
 		says  string
 	}{
 		"adopt":   {orphan(), steer.Adopt, `/orphaned":"adopt"},"resourceVersion":"7","uid":"u"`, "argocd/a stays on c1"},
-		"delete":  {orphan(), steer.Delete, `/orphaned":"delete"`, "argocd/a is removed from c1, and what it deployed stays"},
+		"delete":  {orphan(), steer.Delete, `/orphaned":"delete"`, "argocd/a is removed from c1, and the workload stays"},
 		"another": {orphan(func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = "hold" }), steer.Adopt, `"adopt"`, "stays"},
 		"in bulk": {orphan(func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = "hold" }), steer.Adopt, "",
-			"left as decided: hold"},
+			"the earlier decision stays: hold"},
 		"again": {orphan(func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = "adopt" }), steer.Adopt, "", "decided already"},
 		"going": {orphan(func(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{} }), steer.Adopt, "",
-			"on its way"},
+			"is going already"},
 	} {
 		c, refused := steer.Decide(tc.work, tc.verb, title != "in bulk")
 		if refused != nil || !strings.Contains(c.Message, tc.says) || !strings.Contains(string(c.Patch), tc.patch) || (tc.patch == "") != (c.Patch == nil) {

@@ -44,7 +44,7 @@ func Of(f *Facts, r Request) (*Change, *Refusal) {
 	switch {
 	case !app.Pulled():
 		return nil, &Refusal{
-			Message: fmt.Sprintf("Application %s is not Towline's: its label %s is not true", name, apis.LabelPull),
+			Message: fmt.Sprintf("Application %s is not Towline's: the label %s is not true", name, apis.LabelPull),
 			Do:      fmt.Sprintf("kubectl -n %s label applications.argoproj.io %s %s=true", app.Namespace, app.Name, apis.LabelPull),
 		}
 	case app.DeletionTimestamp != nil && !verb.deleting:

@@ -46,7 +46,7 @@ func TestOf(t *testing.T) {
 		"sync while one waits": {app: app().Operation(`{"sync":{}}`), ask: steer.Request{Verb: steer.Sync}, refused: "has another operation already",
 			do: "kubectl towline stop -n argocd a"},
 		"sync to another revision than the automatic": {app: app().Spec(`{"source":{"targetRevision":"main"},"syncPolicy":{"automated":{}}}`),
-			ask: steer.Request{Verb: steer.Sync, Revision: "v1"}, refused: "it is synced to main automatically"},
+			ask: steer.Request{Verb: steer.Sync, Revision: "v1"}, refused: "Argo CD syncs automatically to main"},
 		"sync to another revision, automated off": {app: app().Spec(`{"source":{"targetRevision":"main"},"syncPolicy":{"automated":{"enabled":false}}}`),
 			ask: steer.Request{Verb: steer.Sync, Revision: "v1"}, patch: `"v1"`},
 		"sync of many sources to one revision": {app: app().Sources(2), ask: steer.Request{Verb: steer.Sync, Revision: "v1"}, refused: "several sources"},
@@ -85,7 +85,7 @@ func TestOf(t *testing.T) {
 		"resume": {app: app().Annotation(apis.AnnotationPaused, "true"), ask: steer.Request{Verb: steer.Resume}, patch: pausedKey + `:null`},
 		"resume, paused by the template": {app: app().Annotation(apis.AnnotationPaused, "true"), set: set(func(s *steer.Set) {
 			s.Preserved, s.Templated = []string{apis.AnnotationPaused}, []string{apis.AnnotationPaused}
-		}), ask: steer.Request{Verb: steer.Resume}, refused: "would not last", do: "take it out of spec.template"},
+		}), ask: steer.Request{Verb: steer.Resume}, refused: "would not last", do: "remove the annotation from spec.template"},
 		"resume, not paused": {app: app(), ask: steer.Request{Verb: steer.Resume}, patch: "-"},
 		"resume, paused by its cluster": {app: app().Condition(apis.ConditionPausedWarning, "paused by the annotation "+apis.AnnotationPaused+
 			" on Namespace c1: changes on the hub wait"), ask: steer.Request{Verb: steer.Resume},
@@ -162,7 +162,7 @@ func TestAdoptNever(t *testing.T) {
 // TestMoveToNoCluster checks a move with a misspelt cluster name.
 func TestMoveToNoCluster(t *testing.T) {
 	_, refused := steer.Of(&steer.Facts{App: app().Obj(), NoCluster: true}, steer.Request{Verb: steer.Move, To: "c9"})
-	if refused == nil || !strings.Contains(refused.Error(), `no ManagedCluster "c9"`) {
+	if refused == nil || !strings.Contains(refused.Error(), `ManagedCluster "c9" does not exist`) {
 		t.Errorf("got %v", refused)
 	}
 }
@@ -174,14 +174,14 @@ func TestConfirm(t *testing.T) {
 		ask  steer.Request
 		says string
 	}{
-		"all goes":  {app().Finalizers(apis.FinalizerResources), steer.Request{Verb: steer.Delete}, "all that it deployed on c1 is deleted"},
-		"all stays": {app(), steer.Request{Verb: steer.Delete}, "what it deployed stays on c1"},
+		"all goes":  {app().Finalizers(apis.FinalizerResources), steer.Request{Verb: steer.Delete}, "the whole workload on c1 is deleted"},
+		"all stays": {app(), steer.Request{Verb: steer.Delete}, "the workload stays on c1"},
 		"it is released": {app().Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationRelease, "true"), steer.Request{Verb: steer.Delete},
 			"everything stays on c1"},
-		"forced": {app(), steer.Request{Verb: steer.Delete, Force: true}, "is not waited for"},
+		"forced": {app(), steer.Request{Verb: steer.Delete, Force: true}, "does not wait for the cluster"},
 		"moved": {app().Finalizers(apis.FinalizerResources), steer.Request{Verb: steer.Move, To: "c2"},
-			"from c1 to c2, and all that it deployed on c1 is deleted"},
-		"adopted": {app(), steer.Request{Verb: steer.Adopt}, "whoever made it"},
+			"from c1 to c2, and the whole workload on c1 is deleted"},
+		"adopted": {app(), steer.Request{Verb: steer.Adopt}, "whoever created it"},
 	} {
 		c, refused := steer.Of(&steer.Facts{App: tc.app.Obj()}, tc.ask)
 		if refused != nil || !strings.Contains(c.Confirm, tc.says) {

@@ -54,7 +54,7 @@ func (s *Set) keepsAnnotation(key, value string) bool {
 // all Applications of the set; empty to remove the annotation.
 func (s *Set) refuseAnnotation(f *Facts, r Request, key, value string) *Refusal {
 	name := s.Namespace + "/" + s.Name
-	message := fmt.Sprintf("ApplicationSet %s made %s/%s, and writes its annotations again from its template: what is set on the Application "+
+	message := fmt.Sprintf("ApplicationSet %s made %s/%s, and restores the annotations from the template: a change of the Application "+
 		"alone would not last", name, f.App.Namespace, f.App.Name)
 	if s.Unread {
 		message += ". You may not read the ApplicationSet, which may preserve the annotation " + key
@@ -65,7 +65,7 @@ func (s *Set) refuseAnnotation(f *Facts, r Request, key, value string) *Refusal 
 	}
 	lines = append(lines, templateLines(key, value)...)
 	lines = append(lines,
-		"# or, to let it be set on each Application with kubectl towline "+string(r.Verb)+":",
+		"# or, to permit the change of each Application with kubectl towline "+string(r.Verb)+":",
 		"spec:", "  preservedFields:", "    annotations: ["+key+"]")
 	return &Refusal{Message: message, Do: strings.Join(lines, "\n")}
 }
@@ -73,19 +73,20 @@ func (s *Set) refuseAnnotation(f *Facts, r Request, key, value string) *Refusal 
 // templateLines returns the lines for the template of the ApplicationSet.
 func templateLines(key, value string) []string {
 	if value == "" {
-		return []string{"# take it out of spec.template.metadata.annotations:", "# " + key}
+		return []string{"# remove the annotation from spec.template.metadata.annotations:", "# " + key}
 	}
 	return []string{
-		"# for all of its Applications:", "spec:", "  template:", "    metadata:", "      annotations:", fmt.Sprintf("        %s: %q", key, value),
+		"# for all Applications of the ApplicationSet:", "spec:", "  template:", "    metadata:", "      annotations:",
+		fmt.Sprintf("        %s: %q", key, value),
 	}
 }
 
 // refuseMove returns a refusal with the alternative way to move the ApplicationSet's Application.
 func (s *Set) refuseMove(f *Facts) *Refusal {
 	return &Refusal{
-		Message: fmt.Sprintf("ApplicationSet %s/%s made %s/%s, and its template names the cluster: what is set on the Application alone would "+
+		Message: fmt.Sprintf("ApplicationSet %s/%s made %s/%s, and its template names the cluster: a change of the Application alone would "+
 			"not last", s.Namespace, s.Name, f.App.Namespace, f.App.Name),
-		Do: "# change what its generators give, such as its Placement:\nkubectl -n " + s.Namespace + " edit applicationsets.argoproj.io " + s.Name,
+		Do: "# change the input of the generators, such as the Placement:\nkubectl -n " + s.Namespace + " edit applicationsets.argoproj.io " + s.Name,
 	}
 }
 
@@ -93,7 +94,7 @@ func (s *Set) refuseMove(f *Facts) *Refusal {
 func (s *Set) refuseDelete(f *Facts) *Refusal {
 	return &Refusal{
 		Message: fmt.Sprintf("ApplicationSet %s/%s would make %s/%s again", s.Namespace, s.Name, f.App.Namespace, f.App.Name),
-		Do: "# take its cluster out of what the generators give, such as a Placement:\nkubectl -n " + s.Namespace +
+		Do: "# remove the cluster from the input of the generators, such as a Placement:\nkubectl -n " + s.Namespace +
 			" edit applicationsets.argoproj.io " + s.Name,
 	}
 }

@@ -49,7 +49,8 @@ func (l *Local) Guard(next http.Handler) http.Handler {
 			return
 		}
 		if !l.known(r) {
-			http.Error(w, "Open the address that `kubectl towline dashboard` has printed. It works once: for another browser, run the command again.",
+			http.Error(w, "Open the address that `kubectl towline dashboard` has printed. Each address works once: "+
+				"for a second browser, run the command again.",
 				http.StatusForbidden)
 			return
 		}

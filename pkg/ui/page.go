@@ -145,7 +145,7 @@ func away(err error) bool {
 }
 
 // errSame means that the shown content is unchanged.
-var errSame = errors.New("the page is as it was")
+var errSame = errors.New("the page is unchanged")
 
 // piece is a page's result for a place.
 type piece[T any] struct {

@@ -20,7 +20,7 @@ func applicationPage(v *visit, p *painted) error {
 		return err
 	}
 	if a == nil {
-		return &Refusal{Code: http.StatusNotFound, Message: "There is no Application " + key.String() + "."}
+		return &Refusal{Code: http.StatusNotFound, Message: "Application " + key.String() + " does not exist."}
 	}
 	row := view.OfApplication(a.App)
 	history := slices.Clone(a.App.Status.History)
@@ -43,22 +43,22 @@ type action struct{ Does, Command string }
 // actions returns the possible actions for an Application.
 func actions(app *argocd.Application) []action {
 	at := " -n " + app.Namespace + " " + app.Name
-	pause := action{"Write nothing for its cluster for a while", "kubectl towline pause" + at}
+	pause := action{"Pause: write nothing for the cluster", "kubectl towline pause" + at}
 	if argocd.Paused(app.Annotations) {
 		pause = action{"Go on", "kubectl towline resume" + at}
 	}
 	out := []action{
-		{"Ask why it is as it is", "kubectl towline why" + at},
-		{"Sync it", "kubectl towline sync" + at},
+		{"Explain the state", "kubectl towline why" + at},
+		{"Sync the Application", "kubectl towline sync" + at},
 		{"Compare with Git again", "kubectl towline refresh" + at},
 	}
 	if o := app.Status.OperationState; o != nil && o.Phase == "Running" {
 		out = append(out, action{"Stop the operation", "kubectl towline stop" + at})
 	}
 	return append(out, pause,
-		action{"Move it to another cluster", "kubectl towline move" + at + " --to CLUSTER"},
-		action{"Leave it on the cluster, without Towline", "kubectl towline release" + at},
-		action{"Delete it here and there", "kubectl towline delete" + at},
-		action{"See all of it", "kubectl -n " + app.Namespace + " get applications.argoproj.io " + app.Name + " -o yaml"},
+		action{"Move the Application to a different cluster", "kubectl towline move" + at + " --to CLUSTER"},
+		action{"Leave the Application on the cluster, without Towline", "kubectl towline release" + at},
+		action{"Delete the Application on the hub and on the cluster", "kubectl towline delete" + at},
+		action{"Show the whole Application", "kubectl -n " + app.Namespace + " get applications.argoproj.io " + app.Name + " -o yaml"},
 	)
 }

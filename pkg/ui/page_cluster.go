@@ -76,7 +76,7 @@ func clusterPage(v *visit, p *painted) error {
 	}
 	clusters := view.ClustersOf(content.Rows, v.fleet.facts(content))
 	if len(clusters) == 0 {
-		return notFound("There is no ManagedCluster %s, and no Application that you may read names it.", name)
+		return notFound("ManagedCluster %s does not exist, and no Application that you may read names this cluster.", name)
 	}
 	c := clusters[0]
 	c.Agent = read.Agent

@@ -28,7 +28,7 @@ func setPage(v *visit, p *painted) error {
 		return err
 	}
 	if len(rows) == 0 {
-		return notFound("There is no Application of ApplicationSet %s that you may read.", key)
+		return notFound("You may read no Application of ApplicationSet %s.", key)
 	}
 	s := view.SetOfApplications(key.Namespace, key.Name, slices.Clone(rows))
 	steps, err := v.Hub.Steps(v.Request.Context(), key)

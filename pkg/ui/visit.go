@@ -68,7 +68,8 @@ func (v *visit) paint(build builder) (*painted, error) {
 // Refusal with the start of the API server's outage.
 func (v *visit) keep(was *painted, because error) (*painted, error) {
 	if was == nil {
-		return nil, &Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("The API server was last heard at %s. This page comes when it is back: %v",
+		return nil, &Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("The API server last answered at %s. "+
+			"This page returns with the next answer of the API server: %v",
 			stamp(&v.fleet.Outdated[0].Since), because)}
 	}
 	notice, err := render("unread.html", "unread", v.unread())

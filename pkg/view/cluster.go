@@ -98,7 +98,7 @@ func unknownCluster(name string, unread bool) *Cluster {
 	if unread {
 		return &Cluster{Name: name, State: why.Unknown}
 	}
-	return &Cluster{Name: name, State: why.Blocked, Message: "there is no ManagedCluster of that name"}
+	return &Cluster{Name: name, State: why.Blocked, Message: "the ManagedCluster does not exist"}
 }
 
 // add counts an Application.

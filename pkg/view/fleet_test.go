@@ -111,7 +111,7 @@ func TestClusters(t *testing.T) {
 			len(got["good"].MissingRights) == 1,
 		"away":  got["away"].State == why.Blocked && strings.Contains(got["away"].Message, "no Lease") && got["away"].Heard.Before(noon),
 		"empty": got["empty"].State == why.OK && got["empty"].Kubernetes == "v1.33.1" && got["empty"].Heard == nil,
-		"gone":  got["gone"].State == why.Blocked && strings.Contains(got["gone"].Message, "no ManagedCluster"),
+		"gone":  got["gone"].State == why.Blocked && strings.Contains(got["gone"].Message, "ManagedCluster does not exist"),
 	} {
 		if !ok || len(got) != 4 {
 			t.Errorf("%s: %+v", name, got[name])

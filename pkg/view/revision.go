@@ -21,7 +21,7 @@ const (
 func (s *Set) Expect(revision string) {
 	for i := range s.Rows {
 		if r := &s.Rows[i]; !r.at(revision) && r.State != why.Blocked {
-			r.State, r.Reason, r.Message = Worst(r.State, why.Waiting), otherRevision, "it is not at "+revision+" yet"
+			r.State, r.Reason, r.Message = Worst(r.State, why.Waiting), otherRevision, "the Application is not at "+revision+" yet"
 		}
 	}
 	SortWorst(s.Rows)

@@ -55,7 +55,7 @@ func (f *Facts) set(l *Ladder) {
 	failed := meta.FindStatusCondition(s.Conditions, "ErrorOccurred")
 	switch {
 	case s.Missing:
-		k = Link{Name: LinkSet, State: Blocked, Message: "there is no ApplicationSet " + l.Set, Who: "its author"}
+		k = Link{Name: LinkSet, State: Blocked, Message: "ApplicationSet " + l.Set + " does not exist", Who: "its author"}
 	case failed != nil && failed.Status == metav1.ConditionTrue:
 		k = Link{Name: LinkSet, State: Blocked, Message: failed.Message, Reason: failed.Reason, Since: &failed.LastTransitionTime.Time,
 			Who: "its author", Do: show}
@@ -72,11 +72,11 @@ func (f *Facts) set(l *Ladder) {
 		l.add(Link{Name: LinkSecret, State: Unknown, Message: "Secrets may not be read"})
 	case SecretMissing:
 		l.add(Link{Name: LinkSecret, State: Blocked, Who: "an administrator of the hub", Do: "kubectl get gitopsclusters -A",
-			Message: fmt.Sprintf("namespace %s has no cluster Secret for %s, which the generator asks for: a GitOpsCluster makes one",
+			Message: fmt.Sprintf("namespace %s has no cluster Secret for %s, required by the generator: a GitOpsCluster creates the Secret",
 				s.Namespace, l.Cluster)})
 	}
 	l.add(Link{Name: LinkKeys, State: Blocked, Who: "the author of the ApplicationSet", Do: show,
-		Message: fmt.Sprintf("%s has made no Application for %s: look at its generators, and at its template's annotation %s",
+		Message: fmt.Sprintf("%s has created no Application for %s: check the generators, and the annotation %s of the template",
 			l.Set, l.Cluster, apis.AnnotationCluster)})
 }
 
@@ -102,12 +102,12 @@ func (f *Facts) decision(l *Ladder) {
 	said := f.told()
 	for _, k := range []Link{
 		{Name: LinkKeys, State: OK, Message: l.Application + " names " + l.Cluster},
-		{Name: LinkRights, State: OK, Message: "it may be sent there"},
-		{Name: LinkTarget, State: OK, Message: "nothing is in its way"},
-		{Name: LinkBeside, State: OK, Message: "nothing is wrong with them"},
+		{Name: LinkRights, State: OK, Message: "Towline may send the Application to the cluster"},
+		{Name: LinkTarget, State: OK, Message: "nothing blocks the target"},
+		{Name: LinkBeside, State: OK, Message: "no problem with the dependencies"},
 	} {
 		if f.Plan == nil && (k.Name == LinkRights || k.Name == LinkTarget) {
-			k.State, k.Message = Unknown, "Towline says nothing against it on the Application"
+			k.State, k.Message = Unknown, "the conditions of the Application show no obstacle"
 		}
 		if i := slices.IndexFunc(said, func(s Link) bool { return s.Name == k.Name }); i >= 0 {
 			k = said[i]
@@ -172,8 +172,9 @@ func (f *Facts) work(l *Ladder) {
 	case f.WorkUnread:
 		l.add(Link{Name: LinkWork, State: Unknown, Message: "ManifestWorks of " + l.Cluster + " may not be read"})
 	case f.Work == nil:
-		l.add(Link{Name: LinkWork, State: Waiting, Message: "it has not been made yet", Who: "if this lasts: an administrator of the hub",
-			Do: "kubectl towline check"})
+		l.add(Link{Name: LinkWork, State: Waiting, Message: "Towline has not created the ManifestWork yet",
+			Who: "if this lasts: an administrator of the hub",
+			Do:  "kubectl towline check"})
 	default:
 		l.add(Link{Name: LinkWork, State: OK, Message: f.Work.Namespace + "/" + f.Work.Name})
 	}
@@ -226,7 +227,7 @@ func (f *Facts) applied() *metav1.Condition {
 }
 
 func (f *Facts) away(message string) Link {
-	return Link{Name: LinkAgent, State: Blocked, Message: message + "; what is shown of the Application is what was known last",
+	return Link{Name: LinkAgent, State: Blocked, Message: message + "; the shown state of the Application is the last known state",
 		Reason: apis.ConditionClusterUnreachableWarning,
 		Who:    "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + word(f.App.Cluster())}
 }
@@ -264,11 +265,11 @@ func (f *Facts) argoCD(l *Ladder) {
 		k.State, k.Message, k.Do, k.Reason = Blocked, late.Message, there, late.Type
 		k.Who, k.Since = "an administrator of cluster "+l.Cluster, cmp.Or(f.asked(), timeOf(late.LastTransitionTime))
 	case s.Sync.Status == "Unknown": // no error explains the status: the status controller hides the old status during a change
-		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the Application as it is now", there, s.Sync.Status
+		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the current Application", there, s.Sync.Status
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
 		k.Since = f.asked()
 	case s.Sync.Status != "Synced":
-		k.State, k.Message = Blocked, "the cluster does not have what Git has ("+s.Sync.Status+")"
+		k.State, k.Message = Blocked, "the cluster differs from Git ("+s.Sync.Status+")"
 		k.Reason = s.Sync.Status
 		k.Who, k.Do = "the author of the Application", f.command("kubectl towline sync -n NAMESPACE APP")
 	default:

@@ -110,7 +110,7 @@ func TestOf(t *testing.T) {
 			verdict: why.Blocked, broken: why.LinkAgent, says: "has been modified",
 		},
 		"away": {is: good(func(f *why.Facts) { f.Managed.Unreachable = "cluster cluster1 has not been available since noon" }),
-			verdict: why.Blocked, broken: why.LinkAgent, says: "known last", do: "kubectl describe managedcluster cluster1"},
+			verdict: why.Blocked, broken: why.LinkAgent, says: "last known state", do: "kubectl describe managedcluster cluster1"},
 		"a sync that failed": {is: good(status(func(s *argocd.Status) {
 			s.OperationState = &argocd.OperationState{Phase: "Failed", Message: "no rights to Services"}
 		})), verdict: why.Blocked, broken: why.LinkArgoCD, says: "no rights to Services"},
