@@ -20,6 +20,7 @@ import (
 // observeTarget reads the facts about the Application's right to the target: the granted rights, the ServiceAccount of
 // the work, and the claimants of the same target.
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
+	seen.Refused, seen.GrantedBy = nil, ""
 	request, err := authorization.ReadSpec(seen.App)
 	if seen.Unreadable = err; err == nil {
 		if err = r.observeGrant(ctx, seen, request); err != nil {
@@ -41,7 +42,6 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 // ManagedClusterSetBinding. A later check looks for the stored binding, because a second existing binding says nothing
 // about the first binding.
 func (r *Reconciler) observeGrant(ctx context.Context, seen *observation, request authorization.Request) error {
-	seen.Refused, seen.GrantedBy = nil, ""
 	cluster := seen.clusters[seen.App.Cluster()]
 	if cluster == nil {
 		return nil

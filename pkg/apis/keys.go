@@ -214,8 +214,8 @@ const (
 	AnnotationRequestSent = Group + "/request-sent"
 
 	// AnnotationReplaced is on a ManifestWork with an operation, or with the termination of an operation: the Application
-	// with automated sync or hydration that the request has replaced in the work, as gzip data in base64. If the hub loses
-	// the right to the cluster meanwhile, a freeze puts the Application back without automated sync.
+	// that the request has replaced in the work, as gzip data in base64 of at most 40 KiB. If the Application loses the
+	// right to the cluster before the cluster's answer, a freeze puts the Application back without automated sync.
 	AnnotationReplaced = Group + "/replaced-application"
 
 	// AnnotationChangedAt is on a ManifestWork after a change of the deployed content of the Application. The value

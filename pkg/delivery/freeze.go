@@ -38,6 +38,9 @@ var frozenNotice = &Gate{Name: "frozen", Type: forbidden, Quiet: true}
 // way, the work stays unchanged.
 func (d *decision) freezeWork(w *workv1.ManifestWork) {
 	planned := d.plan.planned(w)
+	if planned != w && work.CarriesRequest(planned) { // the termination before a removal: the cluster must first answer
+		return
+	}
 	updated, changed := d.frozenForm(planned)
 	words, writes := d.frozenWords(w, planned, changed)
 	if writes {
@@ -65,7 +68,7 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s still syncs the Application automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused)), false
 	case changed && cluster.Unreachable != "":
 		return fmt.Sprintf("Towline asks cluster %s to stop automated sync when the cluster is available again", w.Namespace), false
-	case work.CarriesRequest(w) && !changed: // also for good, if an earlier Towline sent the request and the spec has changed
+	case work.CarriesRequest(w) && !changed:
 		return fmt.Sprintf("cluster %s is asked to stop automated sync after the cluster has answered the requested sync", w.Namespace), false
 	case !changed && !work.Frozen(w):
 		return "", false
@@ -74,7 +77,7 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 	}
 	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
 	if seen := feedback.Parse(&w.Status, work.Identifier(work.At(v.App, w))); operations(&seen).Busy {
-		words += ". An operation still runs there, and may deploy newer commits: terminate the operation on the cluster"
+		words += ". An operation still runs on the cluster, and may deploy newer commits: terminate the operation on the cluster"
 	}
 	return words, false
 }

@@ -141,7 +141,7 @@ func (r *relaying) requesting() bool {
 func (r *relaying) render() (*workv1.ManifestWork, error) {
 	desired, err := work.Render(r.to, r.requests)
 	if err == nil && work.CarriesRequest(desired) {
-		err = work.KeepReplaced(desired, r.Own)
+		work.KeepReplaced(desired, r.Own)
 	}
 	switch {
 	case err != nil:
@@ -270,8 +270,15 @@ func (r *relaying) stamp() {
 	r.replaceOperation(operation)
 }
 
-// send replaces the Application in the work with a request.
+// send replaces the Application in the work with a request. A freeze could not put back a large Application with
+// automated sync, so send refuses an operation of such an Application.
 func (r *relaying) send(s relay.Sent, operation json.RawMessage) {
+	if len(operation) > 0 && work.RunsByItself(r.Own) && !work.KeepReplaced(&workv1.ManifestWork{}, r.Own) {
+		r.unread = verdict{Reason: apis.ReasonOperationInvalid, Words: fmt.Sprintf("the Application has automated sync and more than %d KiB in "+
+			"compressed form, so an operation cannot be sent: remove the operation, or move inline values into the Git repository",
+			work.MaxReplaced>>10)}
+		return
+	}
 	s.State, s.Instead = relay.OnItsWay, work.Brings(r.Own)
 	r.requests.Last = s
 	r.carry = &work.Request{Operation: operation, Version: s.Version}

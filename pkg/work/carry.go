@@ -76,9 +76,7 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, relay.Sent{
 		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version, Instead: Brings(w),
 	}.String())
-	if err := KeepReplaced(out, w); err != nil {
-		return nil, err
-	}
+	KeepReplaced(out, w)
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 

@@ -19,7 +19,7 @@ func Frozen(w *workv1.ManifestWork) bool {
 
 // RunsByItself reports whether the Argo CD of the cluster deploys or hydrates new commits without a request. For a work
 // with a request, the replaced Application counts. If the work does not store the replaced Application, the result is
-// true.
+// true: an earlier Towline sent the request, or the Application is too large.
 func RunsByItself(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	if CarriesRequest(w) {
@@ -60,8 +60,8 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 }
 
 // FreezePutBack is Freeze for a work with a request that the agent has answered. The replaced Application replaces the
-// request. last is the result of the request, and is stored in the work. A work of an earlier Towline does not store the
-// replaced Application. FreezePutBack then changes the work only if the hub's Application is still the same.
+// request. last is the result of the request, and is stored in the work. If the work does not store the replaced
+// Application, FreezePutBack changes the work only if the hub's Application is still the same.
 func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
 	out := w.DeepCopy()
 	if !putReplacedBack(out) && (!StillBrings(w, app) || PutBack(out, app) != nil) {

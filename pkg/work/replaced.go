@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"fmt"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,51 +13,51 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// maxReplaced is the maximum size of AnnotationReplaced in bytes. The API server (Kubernetes 1.35) permits 256 KiB for
-// all annotations of an object.
-const maxReplaced = 128 * 1024
+// MaxReplaced is the maximum size of AnnotationReplaced in bytes. A bundle of Maestro has all annotations of a work in one
+// property of a message, and MQTT permits 64 KiB for a property.
+const MaxReplaced = 40 * 1024
 
 // KeepReplaced stores in out, a work with a request, the Application that the request replaces in the work before. A
-// freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores nothing for an
-// Application without automated sync and hydration. The error says that the Application is too large.
-func KeepReplaced(out, before *workv1.ManifestWork) error {
+// freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores nothing, and
+// returns false, if the Application is too large.
+func KeepReplaced(out, before *workv1.ManifestWork) bool {
 	if CarriesRequest(before) {
-		if kept, ok := before.Annotations[apis.AnnotationReplaced]; ok {
+		kept, ok := before.Annotations[apis.AnnotationReplaced]
+		if ok {
 			metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
 		}
-		return nil
-	}
-	if !RunsByItself(before) {
-		return nil
+		return ok
 	}
 	for _, m := range before.Spec.Workload.Manifests {
 		if manifests.Get(m.Raw, readManifest) == nil {
 			continue
 		}
 		kept := packed(m.Raw)
-		if len(kept) > maxReplaced {
-			return fmt.Errorf("an Application with automated sync and more than %d KiB in compressed form cannot be synced from the hub: "+
-				"sync the Application on the cluster, or move inline values into the Git repository", maxReplaced>>10)
+		if len(kept) > MaxReplaced {
+			return false
 		}
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
 	}
-	return nil
+	return true
 }
 
 // Replaced returns the Application that the request in a work has replaced, with metadata and spec, and whether the work
-// stores a readable Application. The returned object is shared: callers must not change the object.
+// stores a readable Application of the same name. The cluster can write the annotation.
 func Replaced(w *workv1.ManifestWork) (*argocd.Application, bool) {
-	if !CarriesRequest(w) {
+	if !CarriesRequest(w) || len(w.Spec.ManifestConfigs) != 1 {
 		return nil, false
 	}
-	held := readManifest(unpacked(w.Annotations[apis.AnnotationReplaced]))
-	return held, held != nil && len(held.Spec.Raw) > 0
+	held, id := readManifest(unpacked(w.Annotations[apis.AnnotationReplaced])), w.Spec.ManifestConfigs[0].ResourceIdentifier
+	if held == nil || len(held.Spec.Raw) == 0 || held.Name != id.Name || held.Namespace != id.Namespace {
+		return nil, false
+	}
+	return held, true
 }
 
 // putReplacedBack replaces the request in a work with the Application that the request has replaced. The result is false
 // without a stored Application.
 func putReplacedBack(w *workv1.ManifestWork) bool {
-	if _, ok := Replaced(w); !ok || len(w.Spec.ManifestConfigs) != 1 {
+	if _, ok := Replaced(w); !ok {
 		return false
 	}
 	m := workv1.Manifest{}

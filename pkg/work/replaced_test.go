@@ -16,8 +16,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// requested returns the work before with a request for a sync.
-func requested(t *testing.T, before *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+// requested returns the work before with a request for a sync, and whether the work stores the replaced Application.
+func requested(t *testing.T, before *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	t.Helper()
 	out := before.DeepCopy()
 	out.Annotations[apis.AnnotationRequestSent] = relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7", Instead: work.Brings(before)}.String()
@@ -27,37 +27,34 @@ func requested(t *testing.T, before *workv1.ManifestWork) (*workv1.ManifestWork,
 	return out, work.KeepReplaced(out, before)
 }
 
-// TestReplaced: a work with a request stores the replaced Application if the cluster's Argo CD deploys new commits by
-// itself.
+// TestReplaced: a work with a request stores the replaced Application.
 func TestReplaced(t *testing.T) {
 	for title, tc := range map[string]struct {
 		spec string
-		kept bool
+		runs bool
 	}{
-		"automated sync": {spec: `{"destination":{},"syncPolicy":{"automated":{}}}`, kept: true},
-		"hydration":      {spec: `{"destination":{},"sourceHydrator":{"drySource":{"repoURL":"r"}}}`, kept: true},
+		"automated sync": {spec: `{"destination":{},"syncPolicy":{"automated":{}}}`, runs: true},
+		"hydration":      {spec: `{"destination":{},"sourceHydrator":{"drySource":{"repoURL":"r"}}}`, runs: true},
 		"sync by hand":   {spec: `{"destination":{}}`},
 	} {
 		t.Run(title, func(t *testing.T) {
 			before := sentWith(t, tc.spec)
-			w, err := requested(t, before)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w, fits := requested(t, before)
 			got, ok := work.Replaced(w)
-			if ok != tc.kept || work.RunsByItself(w) != true {
-				t.Fatalf("stored %v, runs by itself %v", ok, work.RunsByItself(w))
-			}
-			if !ok {
-				return
+			if !fits || !ok || work.RunsByItself(w) != tc.runs {
+				t.Fatalf("fits %v, stored %v, runs by itself %v", fits, ok, work.RunsByItself(w))
 			}
 			want, _ := work.Carried(before)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the stored Application differs (-want +got):\n%s", diff)
 			}
 			again := before.DeepCopy()
-			if err := work.KeepReplaced(again, w); err != nil || again.Annotations[apis.AnnotationReplaced] != w.Annotations[apis.AnnotationReplaced] {
-				t.Errorf("a second request loses the Application: %v", err)
+			if !work.KeepReplaced(again, w) || again.Annotations[apis.AnnotationReplaced] != w.Annotations[apis.AnnotationReplaced] {
+				t.Error("a second request loses the Application")
+			}
+			w.Spec.ManifestConfigs[0].ResourceIdentifier.Name = "other"
+			if _, ok := work.Replaced(w); ok {
+				t.Error("an Application of a different name counts")
 			}
 			if _, ok := work.Replaced(before); ok {
 				t.Error("a work without a request has a replaced Application")
@@ -77,12 +74,12 @@ func TestReplacedIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":`+string(value)+`}`)
-	if _, err := requested(t, large); err == nil || !strings.Contains(err.Error(), "more than 128 KiB") {
-		t.Errorf("a large Application: %v", err)
+	if w, fits := requested(t, large); fits || w.Annotations[apis.AnnotationReplaced] != "" {
+		t.Error("a large Application is stored")
 	}
-	w, err := requested(t, sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":"`+strings.Repeat("x", work.MaxPayload-2000)+`"}`))
-	if _, ok := work.Replaced(w); err != nil || !ok {
-		t.Errorf("a compressible Application: %v, %v", err, ok)
+	w, fits := requested(t, sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":"`+strings.Repeat("x", work.MaxPayload-2000)+`"}`))
+	if _, ok := work.Replaced(w); !fits || !ok {
+		t.Errorf("a compressible Application: %v, %v", fits, ok)
 	}
 	for _, text := range []string{"", "?", "H4sIAAAAAAAA", base64.StdEncoding.EncodeToString([]byte("{}"))} {
 		w.Annotations[apis.AnnotationReplaced] = text
@@ -96,10 +93,7 @@ func TestReplacedIsBounded(t *testing.T) {
 // hub's Application has changed since.
 func TestFreezePutBackOfTheReplaced(t *testing.T) {
 	before := sentWith(t, `{"destination":{},"source":{"path":"old"},"syncPolicy":{"automated":{},"retry":{"limit":2}}}`)
-	w, err := requested(t, before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, _ := requested(t, before)
 	app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"source":{"path":"new"}}`).Obj()
 	got, changed := work.FreezePutBack(w, app, work.Requests{})
 	if !changed {

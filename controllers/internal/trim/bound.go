@@ -40,8 +40,12 @@ func boundWork(w *workv1.ManifestWork) {
 	if _, ok := dependency.KindOf(w.Name); ok {
 		exempt = apis.AnnotationReleasedTo // the writer of the annotation limits its size
 	}
+	many := exempt != ""
+	if len(w.Annotations[apis.AnnotationReplaced]) <= work.MaxReplaced && !many {
+		exempt = apis.AnnotationReplaced // a freeze needs the annotation
+	}
 	boundMeta(&w.ObjectMeta, isOurs, exempt)
-	boundSpec(&w.Spec, exempt != "")
+	boundSpec(&w.Spec, many)
 	feedback.Bound(&w.Status, w.Spec.ManifestConfigs)
 }
 

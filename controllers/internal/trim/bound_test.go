@@ -244,6 +244,21 @@ func TestPartsReadFromStuffedClusters(t *testing.T) {
 	}
 }
 
+// TestReplacedIsKeptWhole: a work keeps AnnotationReplaced up to the maximum size.
+func TestReplacedIsKeptWhole(t *testing.T) {
+	for size, want := range map[int]int{work.MaxReplaced: work.MaxReplaced, work.MaxReplaced + 1: 0} {
+		w := reported(t)
+		w.Annotations[apis.AnnotationReplaced] = strings.Repeat("x", size)
+		got, err := trim.Work(decoded(t, w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held := len(got.(*workv1.ManifestWork).Annotations[apis.AnnotationReplaced]); held != want {
+			t.Errorf("%d bytes of %d are held", held, size)
+		}
+	}
+}
+
 // TestReleasedToIsKeptWhole: a work with dependencies keeps the whole annotation AnnotationReleasedTo of
 // Towline.
 func TestReleasedToIsKeptWhole(t *testing.T) {
