@@ -168,7 +168,7 @@ func TestMissingGrantsAreNamed(t *testing.T) {
 		"no such project": {
 			bound:  true,
 			given:  func(_ *testing.T, s *scene) { s.setProject(unique("missing")) },
-			reason: apis.ReasonProjectNotFound, says: "in namespace argocd: create it",
+			reason: apis.ReasonProjectNotFound, says: "does not exist in namespace argocd: create the AppProject",
 			grant: func(t *testing.T, s *scene) {
 				create(t, project(s.app.Project(), func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"tenant-*"} }))
 			},
@@ -234,7 +234,7 @@ func TestMissingGrantsAreNamed(t *testing.T) {
 					p.Destinations = []argocd.ProjectDestination{{Name: "c", Namespace: "other"}}
 				})
 			},
-			reason: apis.ReasonDestinationForbidden, says: "namespace: guestbook} to its spec.destinations",
+			reason: apis.ReasonDestinationForbidden, says: "namespace: guestbook} to spec.destinations of the AppProject",
 			grant: func(t *testing.T, s *scene) {
 				s.allow(t, func(p *argocd.AppProjectSpec) {
 					p.Destinations = []argocd.ProjectDestination{{Name: s.cluster.Name, Namespace: "guestbook"}}

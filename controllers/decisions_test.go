@@ -118,10 +118,10 @@ func TestTowlineMayOnlyRefreshApplicationSets(t *testing.T) {
 	w := NewWithT(t)
 	for title, tc := range map[string]struct{ patch, denied string }{
 		"the spec":            {`{"spec":{"goTemplate":true}}`, "does not change the spec"},
-		"another annotation":  {`{"metadata":{"annotations":{"x":"y"}}}`, "and nothing else"},
+		"another annotation":  {`{"metadata":{"annotations":{"x":"y"}}}`, "Towline sets only the request for a refresh"},
 		"a label":             {`{"metadata":{"labels":{"x":"y"}}}`, "does not change labels"},
 		"a finalizer":         {`{"metadata":{"finalizers":["example.com/x"]}}`, "does not change labels, finalizers"},
-		"another word for it": {`{"metadata":{"annotations":{"` + apis.AnnotationSetRefresh + `":"x"}}}`, "and nothing else"},
+		"another word for it": {`{"metadata":{"annotations":{"` + apis.AnnotationSetRefresh + `":"x"}}}`, "Towline sets only the request for a refresh"},
 	} {
 		w.Eventually(func() error { return change(tc.patch) }, soon, tick).Should(MatchError(ContainSubstring(tc.denied)), title)
 	}

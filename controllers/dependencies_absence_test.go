@@ -105,7 +105,7 @@ func TestDependenciesOfAClusterThatIsMissing(t *testing.T) {
 	expectWork(t, app)
 	sent := expectDependency(t, dependency.ProjectKey(c.Name, p.Name), carries(`"namespace":"openshift-gitops"`))
 	end(t, c)
-	expectProblem(t, app, apis.ReasonClusterNotFound, "there is no ManagedCluster")
+	expectProblem(t, app, apis.ReasonClusterNotFound, "does not exist: import the cluster")
 	edit(t, p, func(p *argocd.AppProject) { p.Labels = map[string]string{"a": "b"} })
 	expectSame(t, sent)
 }

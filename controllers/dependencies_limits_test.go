@@ -260,7 +260,7 @@ func TestTooLargeToTravel(t *testing.T) {
 		spec["description"] = long
 		p.Spec.Raw, _ = json.Marshal(spec)
 	})
-	expectTrouble(t, app, "AppProject "+p.Name+" cannot be sent: together they have 6")
+	expectTrouble(t, app, "AppProject "+p.Name+" cannot be sent: the objects have 6")
 	expectNote(t, p, "cannot be sent")
 	edit(t, s, func(s *corev1.Secret) { s.Data["more"] = []byte(long) })
 	expectTrouble(t, app, "Secret "+s.Name+" cannot be sent")

@@ -85,10 +85,11 @@ func TestAMovedApplicationLosesItsHistory(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()
 	create(t, app)
+	w := expectWork(t, app) // a work after the report would count as made anew, and the move would wait for its agent
 	reported(t, app, `{"health":{"status":"Progressing"}}`)
 	reportedAgain(t, app, historyOf(t, "Healthy", helmSource("https://git.example.com/apps.git", "web", "v1")))
 	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(HaveLen(1))
-	w, to := workOf(t, app), cluster(t)
+	to := cluster(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(BeEmpty())
 	report(t, app, feedbackOf(app).Healthy("a"))

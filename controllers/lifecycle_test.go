@@ -401,7 +401,7 @@ func TestChangeOfNamespaceRefused(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
 	w := expectStaying(t, app, app.Namespace)
 	reportHeld(t, app, feedbackOf(there).Condition(workv1.WorkApplied, metav1.ConditionFalse, "no rights"))
-	expectNotice(t, app, apis.ConditionMoveWarning, "refuses that: no rights")
+	expectNotice(t, app, apis.ConditionMoveWarning, "refuses the change: no rights")
 	if got := workOf(t, app); got.Generation != w.Generation {
 		t.Error("it went on")
 	}
@@ -416,7 +416,7 @@ func TestMoveOldFirst(t *testing.T) {
 	old := expectWork(t, app)
 	seen(t, old)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
-	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
+	expectNotice(t, app, apis.ConditionMoveWarning, "after cluster "+from.Name+" has removed its copy")
 	settled(t)
 	if workOf(t, app) != nil {
 		t.Fatal("it runs twice")
@@ -482,7 +482,7 @@ func TestMoveOldFirstToAClusterThatIsAway(t *testing.T) {
 	}
 	availability(t, to, metav1.ConditionTrue, "")
 	expectDeleting(t, old)
-	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
+	expectNotice(t, app, apis.ConditionMoveWarning, "after cluster "+from.Name+" has removed its copy")
 	availability(t, to, metav1.ConditionUnknown, "its lease is old") // too late: the removal has begun
 	release(t, old)
 	expectWork(t, app)

@@ -374,7 +374,7 @@ func TestRefreshOfAnApplicationThatIsNotSent(t *testing.T) {
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
 	NewWithT(t).Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
-	expectNotice(t, app, apis.ConditionRefreshWarning, "there is no ManagedCluster")
+	expectNotice(t, app, apis.ConditionRefreshWarning, "does not exist: import the cluster")
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
 }
 

@@ -74,7 +74,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 	It("gets all Applications back if its ManagedCluster was deleted and is imported again", func(ctx SpecContext) {
 		Expect(hub.Delete(ctx, managed())).To(Succeed())
 		Eventually(ctx, read(hub, managed())).Should(BeNil())
-		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `ManagedCluster "`+on+`" does not exist`)
 		// OCM's registration controller deletes the works of the cluster for a moment longer, even works made after a
 		// new import. The work agent would then lose the Application, and would not look at the work again for minutes.
 		Eventually(ctx, read(cluster[on], named(app.Name))).Should(BeNil())
@@ -101,7 +101,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 			expectHealthy(ctx, app.Name)
 		})
 		workAgent(ctx, renamed, f.Cluster(on).Kubeconfig())
-		expectCondition(ctx, follows.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
+		expectCondition(ctx, follows.Name, apis.ConditionPropagationError, `ManagedCluster "`+on+`" does not exist`)
 
 		patchHub(ctx, follows.Name, annotationPatch(apis.AnnotationCluster, renamed))
 		expectNoCondition(ctx, follows.Name, apis.ConditionPropagationError)

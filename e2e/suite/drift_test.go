@@ -108,7 +108,7 @@ var _ = Describe("The hub's spec on a cluster", func() {
 			edit := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"source":{"targetRevision":"HEAD"}}}`))
 			return cluster["cluster2"].Patch(ctx, named(name), edit)
 		}).WithTimeout(90 * time.Second).WithPolling(tick).Should(Succeed())
-		expectCondition(ctx, name, apis.ConditionEditedWarning, "something on cluster cluster2 has changed the Application")
+		expectCondition(ctx, name, apis.ConditionEditedWarning, "a writer on cluster cluster2 has changed the Application")
 		count := work.EditSeenBy(workNow(ctx, app)).Count
 		AddReportEntry(fmt.Sprintf("%d writes in 90 seconds of edits", count))
 		Expect(count).To(BeNumerically("<=", 6))

@@ -169,7 +169,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 var _ = Describe("A mistake", usesRights, func() {
 	It("in the name of the cluster is shown on the Application, and fixed by importing the cluster", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "no-such-cluster")
-		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "no-such-cluster"`)
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `ManagedCluster "no-such-cluster" does not exist`)
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster)
 		Expect(hub.Patch(ctx, app, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 		expectHealthy(ctx, app.Name)

@@ -223,7 +223,7 @@ var _ = Describe("A move", func() {
 
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, to.Name))
 		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster2 has not been available since")
-		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster1 keeps it")
+		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster1 keeps the Application")
 		Expect(uids(ctx, "cluster1", app.Name)).To(Equal(before))
 		message, err := conditionMessage(ctx, app.Name, apis.ConditionMoveWarning)
 		Expect(err).NotTo(HaveOccurred())

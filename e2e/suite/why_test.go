@@ -66,7 +66,7 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 
 	It("tells a user with few rights the Application's conditions, and the unreadable objects", func(ctx SpecContext) {
 		asks(ctx, reader, 2, And(
-			ContainSubstring("there is no ManagedCluster \"nowhere\""), ContainSubstring("not allowed: get managedclusters")), "asked-nowhere")
+			ContainSubstring("ManagedCluster \"nowhere\" does not exist"), ContainSubstring("not allowed: get managedclusters")), "asked-nowhere")
 		asks(ctx, reader, 4, ContainSubstring("not allowed: "), "asked")
 	})
 
