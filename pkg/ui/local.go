@@ -41,7 +41,7 @@ func (l *Local) Token() string {
 func (l *Local) Guard(next http.Handler) http.Handler {
 	return secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(l.Hosts, r.Host) {
-			http.Error(w, "This page answers to its own address only: open the one that the command has printed.", http.StatusMisdirectedRequest)
+			http.Error(w, "This page answers to its own address only: open the address that the command has printed.", http.StatusMisdirectedRequest)
 			return
 		}
 		if token := r.URL.Query().Get("token"); token != "" {

@@ -9,18 +9,18 @@ import (
 var (
 	answered = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_maestro_answered",
-		Help: "Whether Maestro answered the last request of a kind, and for subscribe, whether it tells this process of statuses. 0 if it could not " +
-			"be reached, or refused this process. A process that waits to lead has no series.",
+		Help: "Whether Maestro answered the last request of a kind; for subscribe, whether Maestro sends statuses to this process. 0 if Maestro " +
+			"was unreachable or refused this process. A standby process has no series.",
 	}, []string{"request"})
 
 	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_maestro_failures_total",
-		Help: "Requests for which Maestro could not be reached, or refused this process, by kind.",
+		Help: "Failed requests to Maestro, by kind: Maestro was unreachable, or refused this process.",
 	}, []string{"request"})
 
 	lastRead = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_maestro_last_read_timestamp_seconds",
-		Help: "Unix time at which works were last read from Maestro, all or those that had changed; 0 if never.",
+		Help: "Unix time of the last read of works from Maestro, of all works or of the changed works; 0 if never.",
 	})
 )
 

@@ -18,7 +18,7 @@ var errVanished = errors.New("Maestro has removed the work again though nobody h
 
 var restored = prometheus.NewCounter(prometheus.CounterOpts{
 	Name: "towline_maestro_restored_total",
-	Help: "Rows that Maestro had lost though nobody had deleted the work, and that were written again.",
+	Help: "Rows of undeleted works that Maestro had lost, and that Towline wrote again.",
 })
 
 func init() { legacyregistry.RawMustRegister(restored) }
