@@ -424,10 +424,10 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 				"the spec of an Application":    `{"spec":{"project":"other"}}`,
 				"of an Application's operation": `{"operation":{"sync":{"source":{"repoURL":"https://attacker.example.com","path":"."}}}}`,
 				"labels of an Application":      `{"metadata":{"labels":{"a":"b"}}}`,
-				"takes off the refresh":         `{"metadata":{"annotations":{"a":"b"}}}`,
+				"only removes the refresh":      `{"metadata":{"annotations":{"a":"b"}}}`,
 				"takes off Argo CD's":           `{"metadata":{"finalizers":null}}`,
 				"owners of an Application":      `{"metadata":{"ownerReferences":null}}`,
-				"off the refresh, or asks for":  fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSkipReconcile),
+				"requests a normal refresh":     fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSkipReconcile),
 			} {
 				denied(stolen.Patch(ctx, named(victim), merge(patch)), says)
 			}
