@@ -86,7 +86,7 @@ func TestBrowser(t *testing.T) {
 		var notice, live string
 		run(t, ctx, chromedp.WaitVisible("#outdated", chromedp.ByQuery), chromedp.WaitNotPresent("#live.on", chromedp.ByQuery),
 			chromedp.Text("#outdated", &notice, chromedp.ByQuery), chromedp.Text("#live", &live, chromedp.ByQuery))
-		if !strings.Contains(notice, "as they were at 2023-11-14 22:13:20Z") || live != "not current" {
+		if !strings.Contains(notice, "are from 2023-11-14 22:13:20Z") || live != "not current" {
 			t.Errorf("says %q, %q", live, notice)
 		}
 		h.change(func() { h.outdated = nil })

@@ -75,7 +75,7 @@ func TestOptionsThatAreWrongSayWhatToDo(t *testing.T) {
 		"port too high":   {Options{BasePort: 65001}, "out of range"},
 		"lease":           {Options{LeaseSeconds: -1}, "give 1 or more"},
 		"Argo CD":         {Options{ArgoCD: []string{"2.13"}}, "name some of [3 2.14]"},
-		"no Argo CD":      {Options{ArgoCD: []string{}}, "name one of [3 2.14] or more"},
+		"no Argo CD":      {Options{ArgoCD: []string{}}, "name a version of [3 2.14] or more"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
