@@ -79,7 +79,7 @@ func TestFreeze(t *testing.T) {
 		"frozen, and an operation runs": {
 			is: of(automatic()).own(t, frozenAnd(true),
 				reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")).with(withdrawn),
-			want: []string{told}, says: "is off. An operation still runs on the cluster, and may deploy newer commits: terminate the operation on the cluster"},
+			want: []string{told}, says: "is off. An operation still runs on the cluster, and may deploy newer commits: terminate the operation"},
 		"permitted again":                 {is: of(automatic()).own(t, frozenAnd(true)), want: []string{"update cluster1"}},
 		"synced by hand":                  {is: of(cascading()).own(t).with(withdrawn), want: []string{told}},
 		"the hub's spec alone is refused": {is: of(automatic()).own(t).with(unpermitted), want: []string{told}},
