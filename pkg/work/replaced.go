@@ -2,11 +2,14 @@ package work
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"io"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -44,25 +47,31 @@ func KeepReplaced(out, before *workv1.ManifestWork) bool {
 // Replaced returns the Application that the request in a work has replaced, with metadata and spec, and whether the work
 // stores a readable Application of the same name. The cluster can write the annotation.
 func Replaced(w *workv1.ManifestWork) (*argocd.Application, bool) {
+	held, _ := replaced(w)
+	return held, held != nil
+}
+
+// replaced returns the Application for Replaced, and the manifest of the Application; nil without a stored Application.
+func replaced(w *workv1.ManifestWork) (*argocd.Application, []byte) {
 	if !CarriesRequest(w) || len(w.Spec.ManifestConfigs) != 1 {
-		return nil, false
+		return nil, nil
 	}
-	held, id := readManifest(unpacked(w.Annotations[apis.AnnotationReplaced])), w.Spec.ManifestConfigs[0].ResourceIdentifier
+	raw, id := unpacked(w.Annotations[apis.AnnotationReplaced]), w.Spec.ManifestConfigs[0].ResourceIdentifier
+	held := readManifest(raw)
 	if held == nil || len(held.Spec.Raw) == 0 || held.Name != id.Name || held.Namespace != id.Namespace {
-		return nil, false
+		return nil, nil
 	}
-	return held, true
+	return held, raw
 }
 
 // putReplacedBack replaces the request in a work with the Application that the request has replaced. The result is false
 // without a stored Application.
 func putReplacedBack(w *workv1.ManifestWork) bool {
-	if _, ok := Replaced(w); !ok {
+	_, raw := replaced(w)
+	if raw == nil {
 		return false
 	}
-	m := workv1.Manifest{}
-	m.Raw = unpacked(w.Annotations[apis.AnnotationReplaced])
-	w.Spec.Workload.Manifests = append([]workv1.Manifest{m}, beside(w)...)
+	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, beside(w)...)
 	forgetRequest(w)
 	w.Spec.ManifestConfigs[0].UpdateStrategy = strategyOf(w)
 	noteMode(w, ForceApply)
@@ -78,22 +87,18 @@ func forgetRequest(w *workv1.ManifestWork) {
 // packed returns gzip data in base64.
 func packed(raw []byte) string {
 	var out bytes.Buffer
-	to := base64.NewEncoder(base64.StdEncoding, &out)
-	zip := gzip.NewWriter(to)
-	for _, err := range []error{second(zip.Write(raw)), zip.Close(), to.Close()} {
-		if err != nil {
-			panic(err) // a write to memory does not fail
-		}
+	zip := gzip.NewWriter(&out)
+	_, err := zip.Write(raw)
+	if err = cmp.Or(err, zip.Close()); err != nil {
+		panic(err) // a buffer accepts all writes
 	}
-	return out.String()
+	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
-
-func second(_ int, err error) error { return err }
 
 // unpacked is the reverse of packed. The result is nil for unreadable data, and for more than MaxPayload bytes: the
 // cluster can write the annotations of its works.
 func unpacked(text string) []byte {
-	zip, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader([]byte(text))))
+	zip, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
 	if err != nil {
 		return nil
 	}
