@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestReleaseBeforeTheAgentHasSeenTheWork: Towline deletes the work and its dependencies at once, so a later agent
-// finds none of them. Only the work of the AppProject waits for the agent.
+// TestReleaseBeforeTheAgentHasSeenTheWork: Towline at once deletes the Application's work and the works of the
+// dependencies, so a later agent finds no work. Only the work of the AppProject waits for the agent.
 func TestReleaseBeforeTheAgentHasSeenTheWork(t *testing.T) {
 	start(t)
 	for title, slip := range slips {

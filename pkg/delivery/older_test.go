@@ -219,8 +219,8 @@ func TestOlderMoved(t *testing.T) {
 // unlabelled removes the label by which the cache selects works.
 func unlabelled(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }
 
-// TestOlderGetsTheLabelOfAwaitedWorks: an awaited work gets the label by which the cache selects works, so that the end
-// of the wait is noticed. On a paused cluster, Towline checks the work again later instead.
+// TestOlderGetsTheLabelOfAwaitedWorks: the cache selects works by the pull label. Towline adds the label to an awaited
+// work, and the cache then reports the awaited change. On a paused cluster, Towline checks the work again later instead.
 func TestOlderGetsTheLabelOfAwaitedWorks(t *testing.T) {
 	ends := func() *fixture.ApplicationBuilder { return deletedApp(ofSet()) }
 	released := func(w *workv1.ManifestWork) {

@@ -78,7 +78,7 @@ func (c *Checker) Check(
 
 // CheckFrom is Check, and returns the name of the ManagedClusterSetBinding that grants the cluster: the binding named
 // before if the binding still grants the cluster, otherwise the first by name. The name is empty without a granting
-// binding. The name and the refusal come from the same read of the bindings, so they never contradict each other.
+// binding. CheckFrom reads the bindings once: a cluster with a named binding is never refused for a missing grant.
 func (c *Checker) CheckFrom(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster, before string,
 ) (grantedBy string, refusal *authorization.Refusal, err error) {
