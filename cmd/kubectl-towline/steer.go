@@ -153,7 +153,7 @@ func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.Namespac
 		return nil, err
 	}
 	if app == nil {
-		return nil, fmt.Errorf("Application %s does not exist in this namespace: name the namespace with -n", key)
+		return nil, fmt.Errorf("the Application %s does not exist in this namespace: name the namespace with -n", key)
 	}
 	f := &steer.Facts{App: app}
 	if name, ok := app.ApplicationSet(); ok {

@@ -99,7 +99,7 @@ func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*vi
 		return nil, err
 	}
 	if app == nil {
-		return nil, fmt.Errorf("Application %s does not exist", key)
+		return nil, fmt.Errorf("the Application %s does not exist", key)
 	}
 	f := &view.TreeFacts{App: app}
 	if app.Cluster() == "" {

@@ -86,7 +86,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 	} else {
 		f.App, err = reading.Get(ctx, h, key, &argocd.Application{})
 		if err == nil && f.App == nil {
-			err = fmt.Errorf("Application %s does not exist: for the Application of an ApplicationSet on a cluster, add --cluster", key)
+			err = fmt.Errorf("the Application %s does not exist: for the Application of an ApplicationSet on a cluster, add --cluster", key)
 		}
 	}
 	if err != nil {

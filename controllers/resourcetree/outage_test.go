@@ -29,7 +29,7 @@ func TestNoRedisIsNoFailure(t *testing.T) {
 		t.Errorf("counted %v times", counted)
 	}
 	o.ended(log.into(t))
-	log.is(t, "does not know what", "is found")
+	log.is(t, "does not know the resources", "is found")
 }
 
 // TestEachKindOfFailureIsTold: a missing Redis and an unusable Redis are each logged once at every change between the
@@ -46,7 +46,7 @@ func TestEachKindOfFailureIsTold(t *testing.T) {
 	if counted := failed(t) - before; counted != 3 {
 		t.Errorf("counted %v times", counted)
 	}
-	log.is(t, "does not know what", "connection refused", "does not know what", "connection refused", "answers again")
+	log.is(t, "does not know the resources", "connection refused", "does not know the resources", "connection refused", "answers again")
 }
 
 // told holds the lines of a log.
