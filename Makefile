@@ -95,7 +95,7 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
-	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
+	go test -race -c -o /dev/null ./controllers/envtest # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,test-simulation)
 	$(call step,faults-brief)
@@ -125,25 +125,25 @@ ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
 
 .PHONY: envtest-half envtest-rest
 envtest-half:
-	$(ENVTEST) -run '$(HALF)' ./controllers
+	$(ENVTEST) -run '$(HALF)' ./controllers/envtest
 envtest-rest: test-unit
-	$(ENVTEST) -skip '$(HALF)' ./controllers
+	$(ENVTEST) -skip '$(HALF)' ./controllers/envtest
 	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks ./deploy/commands
 	$(PUBLISHED)
 
 # The tests that concern the narrower CRDs of other products, again with these CRDs instead of Towline's CRDs.
-PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGitOpsCluster' ./controllers -published-crds
+PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGitOpsCluster' ./controllers/envtest -published-crds
 
 .PHONY: test-published
 test-published: ## Run all tests against an API server, with the CRDs of other products instead of Towline's CRDs.
-	$(ENVTEST) ./controllers -published-crds
+	$(ENVTEST) ./controllers/envtest -published-crds
 
 # The longest delay of Towline behind the hub.
 SLOW ?= 300ms
 .PHONY: test-slow
 test-slow: ENVTEST_TIMEOUT = 60m
 test-slow: ## Run the controllers' tests against an API server with a delayed Towline: a test must not depend on a fast Towline.
-	$(ENVTEST) ./controllers -slow $(SLOW)
+	$(ENVTEST) ./controllers/envtest -slow $(SLOW)
 
 # The programs for tests with a time limit, built before the tests: both versions of Helm, helm-unittest, and the plugin.
 .PHONY: prebuild
@@ -154,7 +154,7 @@ prebuild:
 
 .PHONY: test-unit
 test-unit: prebuild ## Run the tests that need no API server.
-	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
+	go test -race $$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 	go -C cmd/towline-maestro test ./...
 	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
 

@@ -181,7 +181,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/workload/manifests/-", "value": json.RawMessage(raw)}})
 		Expect(err).NotTo(HaveOccurred())
 		// The admission policies refuse the patch. Without the policies, the outcome is the same
-		// (controllers/dependencies_test.go).
+		// (controllers/envtest/dependencies_test.go).
 		Expect(agent.Patch(ctx, own, client.RawPatch(types.JSONPatchType, patch))).To(MatchError(ContainSubstring("may not change the spec")))
 		Consistently(ctx, func(ctx context.Context) ([]string, error) {
 			works := &workv1.ManifestWorkList{}

@@ -137,17 +137,17 @@ func askedFor() map[string]asked {
 // this file cannot.
 var askedElsewhere = map[string][2]string{
 	apis.ReasonHubOperationRunning:     {"push_pull_test.go", "it takes an Argo CD of the hub that deploys"},
-	apis.ReasonDestinationConflict:     {"../../controllers/destination_test.go", "it takes the work of an older controller"},
+	apis.ReasonDestinationConflict:     {"../../controllers/envtest/destination_test.go", "it takes the work of an older controller"},
 	apis.ReasonEditedAgain:             {"../../pkg/delivery/edits_test.go", "it takes edits that go on for a minute; drift_test.go makes them"},
 	apis.ReasonSpecInvalid:             {"../../pkg/delivery/decide_test.go", "the schema of Argo CD's CRD refuses it"},
-	apis.ReasonOperationInvalid:        {"../../controllers/requests_test.go", "the schema of Argo CD's CRD refuses it"},
-	apis.ReasonClusterNamespaceMissing: {"../../controllers/lifecycle_test.go", "OCM makes the namespace at once"},
-	apis.ReasonRevoked:                 {"../../controllers/revocation_test.go", "it takes Towline with another flag, which remembers"},
-	apis.ReasonRevocationHeld:          {"../../controllers/revocation_grace_test.go", "it takes Towline with another flag, which remembers"},
-	apis.ReasonHeldInOutage:            {"../../controllers/outage_test.go", "it takes an outage"},
+	apis.ReasonOperationInvalid:        {"../../controllers/envtest/requests_test.go", "the schema of Argo CD's CRD refuses it"},
+	apis.ReasonClusterNamespaceMissing: {"../../controllers/envtest/lifecycle_test.go", "OCM makes the namespace at once"},
+	apis.ReasonRevoked:                 {"../../controllers/envtest/revocation_test.go", "it takes Towline with another flag, which remembers"},
+	apis.ReasonRevocationHeld:          {"../../controllers/envtest/revocation_grace_test.go", "it takes Towline with another flag, which remembers"},
+	apis.ReasonHeldInOutage:            {"../../controllers/envtest/outage_test.go", "it takes an outage"},
 	apis.ReasonOutageOver:              {"../../pkg/delivery/outage_test.go", "it lasts for as long as an ApplicationSet needs"},
-	apis.ReasonDependencyForbidden:     {"../../controllers/dependencies_limits_test.go", "on the Application it is as the others of DependencyError"},
-	apis.ReasonDependencyRefused:       {"../../controllers/dependencies_test.go", "on the Application it is as the others of DependencyError"},
+	apis.ReasonDependencyForbidden:     {"../../controllers/envtest/dependencies_limits_test.go", "on the Application it is as the others of DependencyError"},
+	apis.ReasonDependencyRefused:       {"../../controllers/envtest/dependencies_test.go", "on the Application it is as the others of DependencyError"},
 }
 
 // TestEveryReasonIsAsked checks that each reason for a stopped Application is caused by a spec of this file, or by a
