@@ -13,6 +13,11 @@ IMAGE ?= towline:latest
 # --push.
 PLATFORMS ?= linux/amd64
 IMAGE_OUTPUT ?= --load
+# The version in the programs of an image: the tag of IMAGE, because `kubectl
+# towline check` compares the version of the plugin with the tag. The tag latest
+# names no version. VERSION on the command line overrides the tag.
+IMAGE_TAG = $(filter-out latest,$(word 2,$(subst :, ,$(notdir $(firstword $(subst @, ,$(IMAGE)))))))
+IMAGE_VERSION = $(or $(if $(filter file,$(origin VERSION)),$(IMAGE_TAG)),$(VERSION))
 # The namespace of `make install-manifest`, which is the namespace of Argo CD on
 # the hub, and more flags for the chart, for example HELM_FLAGS='--set
 # profile=acm'.
@@ -353,11 +358,11 @@ tidy: ## Update go.mod and go.sum to the imports of the code.
 
 .PHONY: image
 image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the image.
-	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
+	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(IMAGE_VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: image-maestro
 image-maestro: ## Build the image of towline-maestro for deploy/maestro.
-	docker buildx build --target maestro --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
+	docker buildx build --target maestro --platform $(PLATFORMS) --build-arg VERSION=$(IMAGE_VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: install-manifest
 install-manifest: ## Write bin/install.yaml for IMAGE and NAMESPACE, from the chart with HELM_FLAGS.

@@ -2,8 +2,10 @@ package deploy_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +81,60 @@ func TestActionsArePinned(t *testing.T) {
 				t.Errorf("%s is %s and %s", m[1], before, m[2])
 			}
 			pins[m[1]] = m[2]
+		}
+	}
+}
+
+// TestImageHasTheVersionOfItsTag: `make image` compiles the tag of the image into the programs, because the check of
+// versions in `kubectl towline check` and `helm test` compares the plugin's version with the tag.
+func TestImageHasTheVersionOfItsTag(t *testing.T) {
+	const other = "v9.9.9" // stands for the version of git
+	for image, want := range map[string]string{
+		"registry.example:5000/towline:v0.1.0":            "v0.1.0",
+		"registry.example/team/towline:v0.1.0@sha256:abc": "v0.1.0",
+		"towline:dev":                        "dev",
+		"towline:latest":                     other,
+		"registry.example:5000/team/towline": other,
+	} {
+		for _, target := range []string{"image", "image-maestro"} {
+			run := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval=VERSION := "+other, target, "IMAGE="+image)
+			run.Dir, run.Env = "..", slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VERSION=") })
+			out, err := run.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(out), " --build-arg VERSION="+want+" --tag "+image+" ") {
+				t.Errorf("make %s IMAGE=%s does not compile %s in:\n%s", target, image, want, out)
+			}
+		}
+	}
+	run := exec.CommandContext(t.Context(), "make", "--dry-run", "image", "IMAGE=towline:v1", "VERSION="+other)
+	run.Dir = ".."
+	if out, err := run.Output(); err != nil || !strings.Contains(string(out), "VERSION="+other+" ") {
+		t.Errorf("VERSION on the command line does not override the tag: %v\n%s", err, out)
+	}
+}
+
+// TestDockerfileCompilesTheVersionIn: each build of the Dockerfile sets the variable version, and each built program has
+// the variable.
+func TestDockerfileCompilesTheVersionIn(t *testing.T) {
+	data, err := os.ReadFile("../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	builds := regexp.MustCompile(`(?m)^ +go .*build .*$`).FindAllString(string(data), -1)
+	if len(builds) != 2 {
+		t.Fatalf("%d builds in the Dockerfile, not 2", len(builds))
+	}
+	for _, build := range builds {
+		if !strings.Contains(build, "-X main.version=${VERSION}") {
+			t.Errorf("a build without the version: %s", build)
+		}
+		for _, folder := range regexp.MustCompile(`cmd/[a-z-]+`).FindAllString(build, -1) {
+			main, err := os.ReadFile(filepath.Join("..", folder, "main.go"))
+			if err != nil || !regexp.MustCompile(`(?m)^var version = "dev"$`).Match(main) {
+				t.Errorf("%s has no variable for the version: %v", folder, err)
+			}
 		}
 	}
 }

@@ -235,6 +235,9 @@ func leader(f *Facts) Line {
 	return good(name, "%s", f.Lease.Holder)
 }
 
+// latest is an image tag that names no version.
+const latest = "latest"
+
 // skew checks that the hub, the agents and the plugin have the same version.
 func skew(f *Facts) []Line {
 	const name = "versions"
@@ -244,7 +247,7 @@ func skew(f *Facts) []Line {
 	}
 	hub := tag(controllers[0].Image)
 	var out []Line
-	if f.Plugin != hub && f.Plugin != "dev" {
+	if f.Plugin != hub && f.Plugin != "dev" && hub != latest {
 		out = append(out, lesser(name, "install kubectl towline "+hub, "the hub runs %s, and this is %s: decisions may differ", hub, f.Plugin))
 	}
 	if agent := tag(f.Agent); agent != "" && agent != hub {
