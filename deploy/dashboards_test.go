@@ -72,8 +72,8 @@ func readDashboards(t *testing.T) map[string]dashboard {
 // TestDashboards: any Grafana can import each dashboard. Each panel has a title, a description, a unit and a query.
 // Each link of a panel leads to the runbook of an alert.
 func TestDashboards(t *testing.T) {
-	sections := map[string]bool{}
-	for _, a := range readAlerts(t).Groups[0].Rules {
+	rules, sections := readAlerts(t), map[string]bool{}
+	for _, a := range rules.alerts() {
 		sections[runbooks+strings.ToLower(a.Alert)] = true
 	}
 	files := map[string]string{}

@@ -21,7 +21,8 @@ func TestRunbooks(t *testing.T) {
 		title, text, _ := strings.Cut(part, "\n")
 		sections[title] = text
 	}
-	for _, a := range readAlerts(t).Groups[0].Rules {
+	rules := readAlerts(t)
+	for _, a := range rules.alerts() {
 		text, has := sections[a.Alert]
 		if !has {
 			t.Errorf("docs/runbooks.md has no section %s", a.Alert)
