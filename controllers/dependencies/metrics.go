@@ -11,7 +11,8 @@ import (
 var (
 	writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_dependency_writes_total",
-		Help: "ManifestWorks of dependencies written, by kind of content (project, credential, certificate, namespace or objects) and operation.",
+		Help: "ManifestWorks of dependencies written, by kind of content (project, credential, certificate, host-keys, namespace or " +
+			"objects) and operation.",
 	}, []string{"kind", "operation"})
 
 	troubledApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{

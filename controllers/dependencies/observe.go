@@ -2,6 +2,7 @@ package dependencies
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +62,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 			return nil, err
 		}
 		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r.Client, key))
-	case dependency.Credential, dependency.Certificate:
+	case dependency.Credential, dependency.Certificate, dependency.HostKeys:
 		return seen, r.observeCredential(ctx, seen)
 	case dependency.Namespace:
 		return seen, r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, key.Namespace))
@@ -101,7 +102,7 @@ func (seen *observation) observeWorks(ctx context.Context) error {
 	return err
 }
 
-// observeCredential reads the Secret or the ConfigMap behind the work, and the users: Applications on the cluster.
+// observeCredential reads the Secret or the ConfigMaps behind the work, and the users: Applications on the cluster.
 func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (err error) {
 	if seen.Secrets, err = r.secrets(ctx); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
 		return u, err
 	}
-	if app.Operation != nil && (seen.Kind() == dependency.Credential || seen.Kind() == dependency.Certificate) {
+	if app.Operation != nil && !seen.Leads() && seen.Kind() != dependency.Objects {
 		if u.OperationPermitted, err = seen.permitted(ctx, r.Grants, app, authorization.Read); err != nil {
 			return u, err
 		}
@@ -229,14 +230,18 @@ func (r *Reconciler) secrets(ctx context.Context) ([]corev1.Secret, error) {
 	return list.Items, err
 }
 
-// credentials returns the hub's credentials and certificate authorities for repositories.
+// credentials returns the scopes of the hub's credentials, certificate authorities and host keys for repositories.
 func (r *Reconciler) credentials(ctx context.Context) (dependency.Credentials, error) {
 	return r.scopes.get(func() (dependency.Credentials, error) {
 		certificates, err := r.trust.read(ctx, dependency.CertificatesConfigMap)
 		if err != nil {
 			return nil, err
 		}
+		hostKeys, err := r.trust.read(ctx, dependency.HostKeysConfigMap)
+		if err != nil {
+			return nil, err
+		}
 		all, err := r.secrets(ctx)
-		return append(dependency.ReadCredentials(all), dependency.ReadCertificates(certificates)...), err
+		return slices.Concat(dependency.ReadCredentials(all), dependency.ReadCertificates(certificates), dependency.ReadHostKeys(hostKeys)), err
 	})
 }

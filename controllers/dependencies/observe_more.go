@@ -141,10 +141,15 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if err := seen.observeWorks(ctx); err != nil || seen.Leads() {
 		return true, err
 	}
-	if seen.Kind() == dependency.Certificate {
-		return true, r.trust.observeLive(ctx, r.Live, seen)
+	switch seen.Kind() {
+	case dependency.Certificate:
+		seen.Certificates, err = r.trust.readLive(ctx, r.Live, dependency.CertificatesConfigMap)
+	case dependency.HostKeys:
+		seen.HostKeys, err = r.trust.readLive(ctx, r.Live, dependency.HostKeysConfigMap)
+	default:
+		err = r.observeLiveSecret(ctx, seen)
 	}
-	return true, r.observeLiveSecret(ctx, seen)
+	return true, err
 }
 
 // observeLiveObjects reads the Application behind the objects work, the Application's own work, and the AppProject. All

@@ -21,25 +21,24 @@ func (t *trust) read(ctx context.Context, name string) (*corev1.ConfigMap, error
 	return fetch.Get(ctx, one, types.NamespacedName{Namespace: t.namespace, Name: name}, &corev1.ConfigMap{})
 }
 
-// observe reads both ConfigMaps.
+// observe reads all ConfigMaps.
 func (t *trust) observe(ctx context.Context, seen *observation) (err error) {
 	if seen.Certificates, err = t.read(ctx, dependency.CertificatesConfigMap); err != nil {
 		return err
 	}
-	seen.Keys, err = t.read(ctx, dependency.KeysConfigMap)
+	if seen.Keys, err = t.read(ctx, dependency.KeysConfigMap); err != nil {
+		return err
+	}
+	seen.HostKeys, err = t.read(ctx, dependency.HostKeysConfigMap)
 	return err
 }
 
-// observeLive reads the ConfigMap of the certificates past the cache.
-func (t *trust) observeLive(ctx context.Context, live client.Reader, seen *observation) error {
+// readLive returns a ConfigMap, read past the cache; nil for none.
+func (t *trust) readLive(ctx context.Context, live client.Reader, name string) (*corev1.ConfigMap, error) {
 	list := &corev1.ConfigMapList{}
-	name := client.MatchingFieldsSelector{Selector: named(t.namespace, dependency.CertificatesConfigMap)}
-	if err := live.List(ctx, list, client.InNamespace(t.namespace), name); err != nil {
-		return err
+	selected := client.MatchingFieldsSelector{Selector: named(t.namespace, name)}
+	if err := live.List(ctx, list, client.InNamespace(t.namespace), selected); err != nil || len(list.Items) == 0 {
+		return nil, err
 	}
-	seen.Certificates = nil
-	if len(list.Items) > 0 {
-		seen.Certificates = &list.Items[0]
-	}
-	return nil
+	return &list.Items[0], nil
 }

@@ -53,6 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&corev1.Secret{}, r.secretHandler()).
 		WatchesRawSource(r.trust.watch(dependency.CertificatesConfigMap, r.ofCertificates)).
 		WatchesRawSource(r.trust.watch(dependency.KeysConfigMap, r.ofKeys)).
+		WatchesRawSource(r.trust.watch(dependency.HostKeysConfigMap, r.ofHostKeys)).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(hubside.FactsChanged()))
@@ -155,7 +156,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	switch kind {
 	case dependency.Project:
 		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r.Client, key))...)
-	case dependency.Credential, dependency.Certificate, dependency.Namespace:
+	case dependency.Credential, dependency.Certificate, dependency.HostKeys, dependency.Namespace:
 		keys = append(keys, objectsKeys(index.Applications(ctx, r.Client, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-tls-certs-cm;argocd-gpg-keys-cm,verbs=list;watch
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-tls-certs-cm;argocd-gpg-keys-cm;argocd-ssh-known-hosts-cm,verbs=list;watch
 
 // trust reads the ConfigMaps with the trusted certificates and keys of the hub's Argo CD. Each ConfigMap has a separate
 // cache: a cache selects one name, and Towline has no right to read further ConfigMaps of the namespace.
@@ -34,7 +34,7 @@ type trust struct {
 // newTrust creates the caches, and adds them to the manager, to be filled on every replica.
 func newTrust(mgr ctrl.Manager, namespace string) (*trust, error) {
 	out := &trust{namespace: namespace, caches: map[string]cache.Cache{}}
-	for _, name := range []string{dependency.CertificatesConfigMap, dependency.KeysConfigMap} {
+	for _, name := range []string{dependency.CertificatesConfigMap, dependency.KeysConfigMap, dependency.HostKeysConfigMap} {
 		one, err := cache.New(mgr.GetConfig(), cache.Options{
 			Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
 			DefaultTransform: cache.TransformStripManagedFields(),
@@ -72,6 +72,16 @@ func trustChanged() predicate.Predicate {
 
 // ofCertificates returns the present and the needed works with a certificate authority.
 func (r *Reconciler) ofCertificates(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.ofTrust(ctx, dependency.Certificate)
+}
+
+// ofHostKeys returns the present and the needed works with host keys.
+func (r *Reconciler) ofHostKeys(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.ofTrust(ctx, dependency.HostKeys)
+}
+
+// ofTrust returns the present and the needed works of a kind.
+func (r *Reconciler) ofTrust(ctx context.Context, of dependency.Kind) []reconcile.Request {
 	r.scopes.forget()
 	known, err := r.credentials(ctx)
 	apps := &argocd.ApplicationList{}
@@ -86,7 +96,7 @@ func (r *Reconciler) ofCertificates(ctx context.Context, _ client.Object) []reco
 	}
 	return slices.DeleteFunc(all, func(req reconcile.Request) bool {
 		kind, _ := dependency.KindOf(req.Name)
-		return kind != dependency.Certificate
+		return kind != of
 	})
 }
 

@@ -168,3 +168,44 @@ func TestKeysTravelWithTheirProject(t *testing.T) {
 	g.Expect(agentApplies(t, key)).To(Succeed())
 	g.Expect(get(t, there).Data).To(Equal(map[string]string{"0123456789ABCDEF": "local"}))
 }
+
+// TestHostKeysOfTheHub: a cluster that reads by SSH gets the host keys of the hub. The cluster's own text stays, and
+// the Application names the ConfigMap, until the hub's annotation asks for a replacement. The text stays on the cluster
+// afterwards.
+func TestHostKeysOfTheHub(t *testing.T) {
+	start(t)
+	hub := &corev1.ConfigMap{Data: map[string]string{"ssh_known_hosts": "git.example.com ssh-ed25519 AAAA"}}
+	hub.Namespace, hub.Name = argocdNamespace, dependency.HostKeysConfigMap
+	create(t, hub)
+	const local = "git.local ssh-ed25519 BBBB"
+	a, there := clusterTrusts(t, dependency.HostKeysConfigMap, map[string]string{"ssh_known_hosts": local})
+	b := cluster(t)
+	user, stranger := webApp(t, a, "default", "git@git.example.com:org/apps.git").Obj(), webApp(t, b, "default", "https://git.example.com/x.git").Obj()
+	create(t, user)
+	create(t, stranger)
+	key := dependency.HostKeysKey(a.Name)
+	expectWork(t, user)
+	neverDependency(t, key, user)
+
+	annotate := func(value string) {
+		edit(t, hub, func(c *corev1.ConfigMap) { c.Annotations = map[string]string{apis.AnnotationPropagate: value} })
+	}
+	annotate("true")
+	w := expectDependency(t, key, carries("git.example.com"))
+	g := NewWithT(t)
+	stays(g, w)
+	neverDependency(t, dependency.HostKeysKey(b.Name), stranger)
+	g.Expect(apierrors.IsConflict(agentApplies(t, key))).To(BeTrue())
+	expectTrouble(t, user, "keeps its own host keys in ConfigMap argocd-ssh-known-hosts-cm")
+	g.Expect(get(t, there).Data).To(HaveKeyWithValue("ssh_known_hosts", local))
+
+	annotate("replace")
+	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.Forced(w)).To(BeTrue()) })
+	g.Expect(agentApplies(t, key)).To(Succeed())
+	expectTrouble(t, user, "")
+	g.Expect(get(t, there).Data).To(HaveKeyWithValue("ssh_known_hosts", hub.Data["ssh_known_hosts"]))
+
+	annotate("false")
+	expectNoDependency(t, key)
+	g.Expect(get(t, there).Data).To(HaveKeyWithValue("ssh_known_hosts", hub.Data["ssh_known_hosts"]))
+}

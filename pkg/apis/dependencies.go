@@ -21,6 +21,7 @@ const AnnotationReleasedTo = Group + "/released-to"
 const (
 	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may be sent to clusters; Towline sends no
 	// others. On an AppProject, and on the ConfigMap argocd-gpg-keys-cm, "false" keeps the object on the hub.
+	// On the ConfigMap argocd-ssh-known-hosts-cm, "replace" sends the host keys also to a cluster with another text.
 	AnnotationPropagate = Group + "/propagate"
 
 	// AnnotationWith is on a hub Application: the Secrets and ConfigMaps of its namespace that travel with the

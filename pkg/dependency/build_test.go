@@ -163,6 +163,10 @@ func there(edits ...func(*workv1.ManifestWork)) edit {
 		if sent.Kind() != Objects {
 			sent.Users = nil
 			sent.with(used(webApp()))
+			if sent.Kind() == HostKeys {
+				sent.Users = nil
+				sent.with(used(sshApp()))
+			}
 		}
 		plan := Decide(sent.Facts, sent.Options)
 		if plan.Step == nil {

@@ -33,6 +33,9 @@ type Scope struct {
 
 	// Host is the name of a Git server, in the scope of its certificate authority. Then all other fields are empty.
 	Host string
+
+	// SSH is true in the scope of the host keys. Then all other fields are empty.
+	SSH bool
 }
 
 // ReadScope returns the scope of a Secret, and whether the Secret is a repository's. A Secret whose address does not

@@ -50,6 +50,8 @@ func (d *decision) intent() Intent {
 		return d.credential()
 	case Certificate:
 		return d.certificateIntent()
+	case HostKeys:
+		return d.hostKeysIntent()
 	case Namespace:
 		return d.namespace()
 	case Objects:
@@ -167,6 +169,25 @@ func (d *decision) certificateIntent() Intent {
 	return Unused
 }
 
+// hostKeysIntent decides about the work of the host keys. The work goes to clusters with an Application that reads by
+// SSH. The text stays on the cluster after the end of the work, because Argo CD reads no other host keys there.
+func (d *decision) hostKeysIntent() Intent {
+	text := d.hostKeys()
+	switch {
+	case text == "", d.shared(d.Options):
+		return Orphan
+	case slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) }):
+		d.carry(RenderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text))
+		if d.desired != nil && ReplacesHostKeys(d.HostKeys) {
+			Force(d.desired)
+		}
+		return Carry
+	case d.Work == nil, d.lacksRequested():
+		return Keep
+	}
+	return Unused
+}
+
 // carry notes the next content of the work. A rendering error goes into the plan, except a TooLargeError.
 func (d *decision) carry(w *workv1.ManifestWork, err error) {
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
@@ -245,11 +266,11 @@ func (d *decision) remove() {
 }
 
 // finalWork returns the last state of the work before its deletion; nil if the last state does not matter. An
-// AppProject always stays on its cluster. Orphaned objects, the hub's originals, and objects of released Applications
+// AppProject and the host keys always stay on their cluster. Orphaned objects, the hub's originals, and objects of released Applications
 // stay too.
 func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 	switch {
-	case d.plan.Intent == Orphan, d.originals:
+	case d.plan.Intent == Orphan, d.originals, d.Kind() == HostKeys:
 		return d.releasing(), nil
 	case d.Kind() == Project:
 		return FinalProject(d.releasing())

@@ -112,9 +112,9 @@ type Facts struct {
 	MissingSince time.Time
 	SecretBehind bool
 
-	// Certificates and Keys are the ConfigMaps of the hub's Argo CD with trusted certificates and public keys; nil
-	// for none. In the work of a certificate, MissingSince is when Certificates went missing.
-	Certificates, Keys *corev1.ConfigMap
+	// Certificates, Keys and HostKeys are the ConfigMaps of the hub's Argo CD with trusted certificates, public keys
+	// and host keys; nil for none. In the work of a certificate, MissingSince is when Certificates went missing.
+	Certificates, Keys, HostKeys *corev1.ConfigMap
 
 	// Beside is true if the cluster has the work of the Application with the objects.
 	Beside bool
@@ -185,10 +185,14 @@ func (f *Facts) Widens(app *argocd.Application) bool {
 	})
 }
 
-// Absent reports whether the hub lacks the source object of a credential's or certificate's work.
+// Absent reports whether the hub lacks the source object of a work with a credential, a certificate or host keys.
 func (f *Facts) Absent() bool {
-	if f.Kind() == Certificate {
+	switch f.Kind() {
+	case Certificate:
 		return f.Certificates == nil
+	case HostKeys:
+		return f.HostKeys == nil
+	case Project, Credential, Objects, Namespace:
 	}
 	return f.Secret == nil
 }
@@ -203,6 +207,8 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 	case Certificate:
 		host, _ := f.certificate()
 		return host != "" && ReadSpec(app).connects(host)
+	case HostKeys:
+		return f.hostKeys() != "" && ReadSpec(app).connectsBySSH()
 	case Namespace:
 		return NamespaceKey(f.Key.Namespace, app.ClusterNamespace()) == f.Key
 	case Objects:

@@ -164,20 +164,20 @@ func askRequest(d *decision) answer {
 	return open
 }
 
-// askUsed keeps a credential or certificate for an Application on the cluster, even if the Application is not
+// askUsed keeps a credential, a certificate or the host keys for an Application on the cluster, even if the Application is not
 // permitted.
 func askUsed(d *decision) answer {
-	if d.Kind() != Credential && d.Kind() != Certificate {
-		return open
+	uses := func(Spec) bool { return false }
+	switch host, _ := d.certificate(); d.Kind() {
+	case Credential:
+		uses = func(s Spec) bool { return d.Credentials.Needs(s, d.Secret.Name) }
+	case Certificate:
+		uses = func(s Spec) bool { return s.connects(host) }
+	case HostKeys:
+		uses = Spec.connectsBySSH
+	case Project, Objects, Namespace:
 	}
-	specs, _ := d.carried()
-	host, _ := d.certificate()
-	if slices.ContainsFunc(specs, func(s Spec) bool {
-		if d.Kind() == Certificate {
-			return s.connects(host)
-		}
-		return d.Credentials.Needs(s, d.Secret.Name)
-	}) {
+	if specs, _ := d.carried(); slices.ContainsFunc(specs, uses) {
 		return because("an Application on the cluster uses it")
 	}
 	return open

@@ -27,19 +27,22 @@ const (
 	// Certificate is the certificate authority of a Git server: one work per cluster and server.
 	Certificate Kind = "certificate"
 
+	// HostKeys are the host keys of Git servers for SSH: one work per cluster.
+	HostKeys Kind = "host-keys"
+
 	// Namespace is a namespace of Applications on a cluster: one work per cluster and namespace.
 	Namespace Kind = "namespace"
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Project, Credential, Certificate, Objects, Namespace}
+var Kinds = []Kind{Project, Credential, Certificate, HostKeys, Objects, Namespace}
 
 // leads reports whether works of the kind go ahead of the Applications, and leave all objects on the cluster.
 func (k Kind) leads() bool { return k == Project || k == Namespace }
 
 // stays reports whether the cluster keeps the objects of such works. Of a certificate's ConfigMap, only the entry
 // goes.
-func (k Kind) stays() bool { return k.leads() || k == Certificate }
+func (k Kind) stays() bool { return k.leads() || k == Certificate || k == HostKeys }
 
 // end is the suffix in the name of every dependency work. The name of an Application's work ends in hexadecimal
 // digits (pkg/work), so the names never collide.
@@ -60,6 +63,9 @@ func CredentialKey(cluster, secret string) types.NamespacedName {
 func CertificateKey(cluster, host string) types.NamespacedName {
 	return key(cluster, host, Certificate)
 }
+
+// HostKeysKey returns the key of the work for the host keys on the cluster.
+func HostKeysKey(cluster string) types.NamespacedName { return key(cluster, "ssh", HostKeys) }
 
 // NamespaceKey returns the key of the work for a namespace on the cluster.
 func NamespaceKey(cluster, namespace string) types.NamespacedName {

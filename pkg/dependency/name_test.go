@@ -18,6 +18,7 @@ func TestNames(t *testing.T) {
 		{Namespace: "c1", Name: "web.project.towline"}:             dependency.Project,
 		{Namespace: "c1", Name: "web.credential.towline"}:          dependency.Credential,
 		{Namespace: "c1", Name: "web.certificate.towline"}:         dependency.Certificate,
+		{Namespace: "c1", Name: "ssh.host-keys.towline"}:           dependency.HostKeys,
 		{Namespace: "c1", Name: "guestbook-4a491.objects.towline"}: dependency.Objects,
 		{Namespace: "c1", Name: "web.namespace.towline"}:           dependency.Namespace,
 	} {
@@ -29,6 +30,8 @@ func TestNames(t *testing.T) {
 			got = dependency.CredentialKey("c1", "web")
 		case dependency.Certificate:
 			got = dependency.CertificateKey("c1", "web")
+		case dependency.HostKeys:
+			got = dependency.HostKeysKey("c1")
 		case dependency.Objects:
 			got = dependency.ObjectsKey(own)
 		case dependency.Namespace:
@@ -75,6 +78,7 @@ func FuzzNamesAreUnique(f *testing.F) {
 			take("project "+name, dependency.ProjectKey("c1", name).Name)
 			take("credential "+name, dependency.CredentialKey("c1", name).Name)
 			take("certificate "+name, dependency.CertificateKey("c1", name).Name)
+			take("host keys", dependency.HostKeysKey("c1").Name)
 			if work.NamedAfter(dependency.ProjectKey("c1", a).Name, b) {
 				t.Errorf("the work of project %s would pass for one of Application %s", a, b)
 			}

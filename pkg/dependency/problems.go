@@ -101,7 +101,7 @@ func (d *decision) refused() (out []problem) {
 }
 
 // origin returns the source object of a dependency: the AppProject, the Secret, or the ConfigMap with the
-// certificates. It is nil for objects, because their work has many sources, and for a namespace.
+// certificates or host keys. It is nil for objects, because their work has many sources, and for a namespace.
 func (d *decision) origin(w *workv1.ManifestWork) Object {
 	switch kind, _ := KindOf(w.Name); kind {
 	case Project:
@@ -115,6 +115,10 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 	case Certificate:
 		if d.Certificates != nil {
 			return d.Certificates
+		}
+	case HostKeys:
+		if d.HostKeys != nil {
+			return d.HostKeys
 		}
 	case Objects, Namespace:
 	}
@@ -132,6 +136,12 @@ func refusal(w *workv1.ManifestWork) problem {
 				"the right to create namespaces (ManifestWork %s/%s: %s)", w.Namespace, w.Namespace, w.Name, notApplied(w))
 	case kind == Certificate:
 		return refusedTrust(w, CertificatesConfigMap)
+	case kind == HostKeys:
+		return problemf(apis.ReasonDependencyRefused,
+			"cluster %s keeps its own host keys in ConfigMap %s, or refuses the host keys of the hub: to replace the text of the cluster, copy the "+
+				"lines that the cluster needs to the hub's ConfigMap, and annotate the hub's ConfigMap with %s: %q; to keep the text of the "+
+				"cluster, remove the annotation from the hub's ConfigMap (ManifestWork %s/%s: %s)",
+			w.Namespace, HostKeysConfigMap, apis.AnnotationPropagate, replace, w.Namespace, w.Name, notApplied(w))
 	case kind == Project && keysRefused(w):
 		return refusedTrust(w, KeysConfigMap)
 	case kind != Project:

@@ -67,7 +67,7 @@ func (d *decision) arrived(app *argocd.Application) string {
 	for _, c := range app.Status.Conditions {
 		wanted[Project] = wanted[Project] || c.Type == InvalidSpec
 		wanted[Credential] = wanted[Credential] || c.Type == NoComparison
-		wanted[Certificate] = wanted[Credential]
+		wanted[Certificate], wanted[HostKeys] = wanted[Credential], wanted[Credential]
 	}
 	var out strings.Builder
 	for _, w := range d.Dependencies {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -21,7 +22,16 @@ const (
 
 	// KeysConfigMap has the public keys for signatures of commits, by the ID of the key.
 	KeysConfigMap = "argocd-gpg-keys-cm"
+
+	// HostKeysConfigMap has the host keys of Git servers for SSH, as the lines of one text.
+	HostKeysConfigMap = "argocd-ssh-known-hosts-cm"
 )
+
+// hostKeysEntry is the only key of HostKeysConfigMap that Argo CD reads.
+const hostKeysEntry = "ssh_known_hosts"
+
+// replace is the value of the propagate annotation for host keys that replace the text of a cluster.
+const replace = "replace"
 
 // partOf is the label of Argo CD's ConfigMaps. Argo CD finds the ConfigMaps by the label.
 const partOf = "app.kubernetes.io/part-of"
@@ -69,9 +79,26 @@ func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.Manifes
 	return renderCertificate(keyOf(w), namespace, nil)
 }
 
+// RenderHostKeys returns the work that sets the host keys of a cluster's Argo CD to a text. The text stays on the
+// cluster after the end of the work.
+func RenderHostKeys(cluster, namespace, text string) (*workv1.ManifestWork, error) {
+	key := HostKeysKey(cluster)
+	w, err := render(key, HostKeys, trustObject(HostKeysConfigMap, namespace, key.Name, map[string]string{hostKeysEntry: text}))
+	if err == nil {
+		w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	}
+	return w, err
+}
+
+// ReplacesHostKeys reports whether the hub's host keys replace the text of a cluster, by the annotation of the hub's
+// ConfigMap.
+func ReplacesHostKeys(c *corev1.ConfigMap) bool {
+	return c.Annotations[apis.AnnotationPropagate] == replace
+}
+
 // SameTrust reports whether two versions of a ConfigMap have the same entries and the same permission to travel.
 func SameTrust(a, b *corev1.ConfigMap) bool {
-	return maps.Equal(a.Data, b.Data) && Propagates(a.Annotations) == Propagates(b.Annotations) && KeptOnHub(a.Annotations) == KeptOnHub(b.Annotations)
+	return maps.Equal(a.Data, b.Data) && a.Annotations[apis.AnnotationPropagate] == b.Annotations[apis.AnnotationPropagate]
 }
 
 // ReadCertificates returns the scopes of the certificate authorities that may travel.
@@ -85,6 +112,24 @@ func ReadCertificates(c *corev1.ConfigMap) (out Credentials) {
 		}
 	}
 	return out
+}
+
+// ReadHostKeys returns the scope of the host keys, if the host keys may travel.
+func ReadHostKeys(c *corev1.ConfigMap) Credentials {
+	if hostKeys(c) == "" {
+		return nil
+	}
+	return Credentials{{SSH: true}}
+}
+
+// hostKeys returns the host keys of the hub; empty if they may not travel.
+func (f *Facts) hostKeys() string { return hostKeys(f.HostKeys) }
+
+func hostKeys(c *corev1.ConfigMap) string {
+	if c == nil || !Propagates(c.Annotations) && !ReplacesHostKeys(c) {
+		return ""
+	}
+	return c.Data[hostKeysEntry]
 }
 
 // hostname returns the server name of a normalized address, without the port; empty for an address without TLS.
@@ -105,6 +150,16 @@ func hostname(normalized string) string {
 // connects reports whether an Application with the spec reads from a server.
 func (s Spec) connects(host string) bool {
 	return slices.ContainsFunc(s.Repositories, func(repo string) bool { return hostname(repo) == host })
+}
+
+// connectsBySSH reports whether an Application with the spec reads a repository by SSH.
+func (s Spec) connectsBySSH() bool { return slices.ContainsFunc(s.Repositories, overSSH) }
+
+// overSSH reports whether a normalized address is read by SSH: the address has no scheme, and has a user before the
+// host. Argo CD (2.14 and 3.5) reads the same addresses with the credentials for SSH.
+func overSSH(normalized string) bool {
+	host, _, _ := strings.Cut(normalized, "/")
+	return strings.Contains(host, "@")
 }
 
 // certificate returns the hub's entry for the work of a certificate; empty if no such entry may travel.

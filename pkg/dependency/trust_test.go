@@ -13,6 +13,8 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
 )
 
@@ -91,6 +93,83 @@ func TestCertificate(t *testing.T) {
 			s.Certificates.Data[gitServer] = strings.Repeat("x", 600<<10)
 		}), want: []string{}},
 	})
+}
+
+const knownHosts = "git.example.com ssh-ed25519 AAAA\n"
+
+// sshApp returns an Application with a source that is read by SSH.
+func sshApp() *fixture.ApplicationBuilder {
+	return fixture.Application("web").
+		Spec(`{"project":"web","source":{"repoURL":"git@git.example.com:web.git"},"destination":{"namespace":"web"}}`)
+}
+
+// ofHostKeys returns a situation for the host keys of the cluster, with the given value of the propagate annotation.
+func ofHostKeys(propagate string, edits ...edit) *situation {
+	s := of(HostKeysKey(cluster))
+	s.HostKeys = &corev1.ConfigMap{Data: map[string]string{hostKeysEntry: knownHosts, "other": "unused"}}
+	s.HostKeys.Namespace, s.HostKeys.Name = "argocd", HostKeysConfigMap
+	s.HostKeys.Annotations = map[string]string{apis.AnnotationPropagate: propagate}
+	s.Credentials = ReadHostKeys(s.HostKeys)
+	return s.with(edits...)
+}
+
+func withoutHostKeys(s *situation) { s.HostKeys = nil }
+
+// setsHostKeys reports whether a work sets exactly the text of the hub, and leaves the ConfigMap on the cluster.
+func setsHostKeys(w *workv1.ManifestWork) bool {
+	return orphans(w) && strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"data":{"ssh_known_hosts":"git.example.com ssh-ed25519 AAAA\n"}`)
+}
+
+// TestHostKeys checks that the text of the hub stays on the cluster after the end of the work, and that only the
+// annotation "replace" takes the text over from the cluster.
+func TestHostKeys(t *testing.T) {
+	forced := func(w *workv1.ManifestWork) bool { return setsHostKeys(w) && Forced(w) }
+	polite := func(w *workv1.ManifestWork) bool { return setsHostKeys(w) && !Forced(w) }
+	operation := sshApp().Spec(`{"project":"web","source":{"repoURL":"https://git.example.com/x"}}`).
+		Operation(`{"sync":{"source":{"repoURL":"ssh://git@git.example.com/web.git"}}}`)
+	decides(t, map[string]row{
+		"needed":           {is: ofHostKeys("true", used(sshApp())), want: []string{"create"}, after: polite},
+		"needed by a work": {is: ofHostKeys("replace", used(sshApp())), want: []string{"create"}, after: forced},
+		"needed for an operation": {
+			is: ofHostKeys("true", used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
+		"needed by an Application without a work":    {is: ofHostKeys("replace", used(sshApp(), unsent)), want: []string{}},
+		"needed by an Application that is forbidden": {is: ofHostKeys("replace", used(sshApp(), forbidden)), want: []string{}},
+		"of a hub without the annotation":            {is: ofHostKeys("", used(sshApp())), want: []string{}},
+		"kept on the hub":                            {is: ofHostKeys("false", used(sshApp())), want: []string{}},
+		"of a hub without the ConfigMap":             {is: ofHostKeys("true", used(sshApp()), withoutHostKeys), want: []string{}},
+		"of a hub without the entry": {is: ofHostKeys("true", used(sshApp()), func(s *situation) {
+			s.HostKeys.Data = map[string]string{"other": "x"}
+		}), want: []string{}},
+		"there": {is: ofHostKeys("true", used(sshApp()), there()), want: []string{}},
+		"there, and to be replaced": {is: ofHostKeys("true", used(sshApp()), there(), func(s *situation) {
+			s.HostKeys = ofHostKeys("replace").HostKeys
+		}), want: []string{"update"}, after: forced},
+		"there, and to be replaced no longer": {is: ofHostKeys("replace", used(sshApp()), there(), func(s *situation) {
+			s.HostKeys = ofHostKeys("true").HostKeys
+		}), want: []string{"update"}, after: polite},
+		"there, and gone from the hub":   {is: ofHostKeys("true", used(sshApp()), there(), withoutHostKeys), want: []string{"delete"}},
+		"unused":                         {is: ofHostKeys("true", there()), want: []string{"delete"}},
+		"unused, and used there":         {is: ofHostKeys("true", there(), carrying(workOf(sshApp().Obj()))), want: []string{}},
+		"of a paused cluster":            {is: ofHostKeys("true", used(sshApp()), pausedCluster), want: []string{}},
+		"of the hub as a cluster":        {is: ofHostKeys("replace", used(sshApp()), sharedArgoCD), want: []string{}},
+		"of the hub as a cluster, there": {is: ofHostKeys("replace", used(sshApp()), there(), sharedArgoCD), want: []string{"delete"}},
+		"too large": {is: ofHostKeys("replace", used(sshApp()), func(s *situation) {
+			s.HostKeys.Data[hostKeysEntry] = strings.Repeat("x", 600<<10)
+		}), want: []string{}},
+	})
+}
+
+// TestOverSSH checks which addresses Argo CD reads by SSH.
+func TestOverSSH(t *testing.T) {
+	for address, want := range map[string]bool{
+		"git@github.com:org/repo.git": true, "ssh://git@git.example.com:2222/x.git": true,
+		"ssh://git.example.com/x": false, "https://git.example.com/x": false, "https://user@git.example.com/x": false, "oci://r.example.com/charts": false,
+		"r.example.com/charts": false, "r.example.com/charts@sha256:1": false, "": false,
+	} {
+		if got := overSSH(authorization.NormalizeURL(address)); got != want {
+			t.Errorf("%q: %t", address, got)
+		}
+	}
 }
 
 // signed lets the AppProject name two public keys. The hub has only the first.
@@ -200,8 +279,8 @@ func TestHostname(t *testing.T) {
 	}
 }
 
-// TestTrustGolden checks the golden works: each entry has a separate field manager, without force. The ConfigMap
-// stays.
+// TestTrustGolden checks the golden works: each entry has a separate field manager, and only the host keys have force.
+// The ConfigMap stays.
 func TestTrustGolden(t *testing.T) {
 	certificate := Decide(ofCertificate(used(webApp())).Facts, ofCertificate().Options).Step.Work
 	last, err := FinalCertificate(certificate, "")
@@ -210,6 +289,7 @@ func TestTrustGolden(t *testing.T) {
 	}
 	for title, w := range map[string]*workv1.ManifestWork{
 		"certificate": certificate, "final-certificate": last,
+		"host-keys":         Decide(ofHostKeys("replace", used(sshApp())).Facts, ofHostKeys("").Options).Step.Work,
 		"project-with-keys": Decide(ofProject(signed, used(webApp())).Facts, ofProject().Options).Step.Work,
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -233,6 +313,9 @@ func TestSameTrust(t *testing.T) {
 		"an entry": {func(c *corev1.ConfigMap) { c.Data = nil }, false},
 		"permission": {func(c *corev1.ConfigMap) {
 			metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPropagate, "true")
+		}, false},
+		"force": {func(c *corev1.ConfigMap) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPropagate, "replace")
 		}, false},
 		"refusal": {func(c *corev1.ConfigMap) {
 			metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPropagate, "false")

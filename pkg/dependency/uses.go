@@ -38,7 +38,7 @@ func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.Namesp
 	return append(keys, known.Keys(own.Namespace, spec)...)
 }
 
-// Keys returns the keys of the works for the credentials and certificate authorities of an Application with the spec.
+// Keys returns the keys of the works for the credentials, certificate authorities and host keys of an Application with the spec.
 func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, repo := range spec.Repositories {
@@ -48,6 +48,9 @@ func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 		if host := hostname(repo); host != "" && slices.Contains(c, Scope{Host: host}) {
 			keys = append(keys, CertificateKey(cluster, host))
 		}
+	}
+	if spec.connectsBySSH() && slices.Contains(c, Scope{SSH: true}) {
+		keys = append(keys, HostKeysKey(cluster))
 	}
 	return keys
 }

@@ -26,7 +26,8 @@ var trusts = []trust{
 	{
 		says: []string{"knownhosts: key is unknown", "knownhosts: key mismatch", "host key verification failed", "host key is known for"},
 		remedy: "the cluster's Argo CD does not know the host key of the repository: add the line of the host to the key ssh_known_hosts " +
-			"of ConfigMap argocd-ssh-known-hosts-cm on the cluster. Towline does not send it",
+			"of ConfigMap argocd-ssh-known-hosts-cm on the cluster, or let Towline replace the text of the cluster by the text of the hub: " +
+			"annotate the hub's ConfigMap with " + apis.AnnotationPropagate + ": \"replace\"",
 		do: "ssh-keyscan HOST | argocd cert add-ssh --batch # with argocd at the cluster's Argo CD",
 	},
 	{
