@@ -210,7 +210,7 @@ func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 			t.Fatal(err)
 		}
 		switch {
-		case work.TellsLeft(w):
+		case work.ReportsFinalizers(w):
 			b := feedbackOf(&held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
 			for _, finalizer := range slices.Concat(others, held.Finalizers) {
 				_, form, _ := strings.Cut(finalizer, "/")

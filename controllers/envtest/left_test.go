@@ -21,7 +21,7 @@ func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool {
 		now := get(t, w)
-		return now != nil && work.TellsLeft(now)
+		return now != nil && work.ReportsFinalizers(now)
 	}, soon, tick).Should(BeTrue(), "the work does not ask for the finalizers that are left")
 	return w
 }

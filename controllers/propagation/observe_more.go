@@ -181,7 +181,7 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 		if !work.CarriesRequest(w) {
 			continue
 		}
-		refusal, err := seen.refusal(ctx, work.At(seen.App, w), authorization.ReadSpec)
+		refusal, err := seen.refusal(ctx, work.ApplicationOn(seen.App, w), authorization.ReadSpec)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (seen *observation) observeRights(ctx context.Context) error {
 func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation) error {
 	seen.Dependencies = map[types.UID]bool{}
 	for _, w := range seen.works() {
-		if !work.Stays(w) {
+		if !work.DependenciesStay(w) {
 			continue
 		}
 		released := true

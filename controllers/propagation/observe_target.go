@@ -161,7 +161,7 @@ func (seen *observation) refusedThere(
 	if cluster == nil {
 		return nil, nil
 	}
-	there := work.At(seen.App, w)
+	there := work.ApplicationOn(seen.App, w)
 	var request *authorization.Request
 	if carried != nil {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace

@@ -187,7 +187,7 @@ func releasing(ctx context.Context, cached client.Reader, cluster string) []reco
 	}
 	var keys []types.NamespacedName
 	for i := range list.Items {
-		if key, ok := index.HubApplication(&list.Items[i]); ok && work.Stays(&list.Items[i]) {
+		if key, ok := index.HubApplication(&list.Items[i]); ok && work.DependenciesStay(&list.Items[i]) {
 			keys = append(keys, key)
 		}
 	}

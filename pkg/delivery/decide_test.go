@@ -295,7 +295,7 @@ func TestMove(t *testing.T) {
 	elsewhere := func(w *workv1.ManifestWork) { w.Generation = 2; reports("Healthy")(w) }
 	keptBy := func(uid string) *situation { // by the work of another Application, from before a restore of the hub
 		return of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
-			w, _ := work.Removable(workFor(t, app().Obj(), elsewhere, unseenYet), nil)
+			w, _ := work.PrepareRemoval(workFor(t, app().Obj(), elsewhere, unseenYet), nil)
 			w.Finalizers, w.Generation = []string{workv1.ManifestWorkFinalizer}, 3
 			reports("Healthy", "workOwner", strings.Repeat("a", 64)+"-guestbook-"+uid)(w)
 			s.Own = w
@@ -364,7 +364,7 @@ func TestMove(t *testing.T) {
 			want: []string{"update cluster1", move}, says: "waiting for its work agent to remove the finalizers"},
 		"a new namespace, and the finalizers are removed": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
-				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				w, _ := work.PrepareRemoval(workFor(t, app().Obj(), elsewhere), nil)
 				s.Own = w
 				w.Generation = 3
 				reports("Healthy", "finalizersDropped", "2")(w)
@@ -372,7 +372,7 @@ func TestMove(t *testing.T) {
 			want: []string{"update cluster1"}},
 		"a new namespace, and the Application cannot be read": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
-				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				w, _ := work.PrepareRemoval(workFor(t, app().Obj(), elsewhere), nil)
 				s.Own = w
 				w.Generation = 3
 				unreadThere(w)
@@ -397,7 +397,7 @@ func TestMove(t *testing.T) {
 			is: keptBy("33333").at(t, "cluster1", "22222", elsewhere), want: []string{move}, says: "has not reported yet"},
 		"a new namespace, and foreign finalizers hold the Application": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
-				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				w, _ := work.PrepareRemoval(workFor(t, app().Obj(), elsewhere), nil)
 				w.Generation = 3
 				refuses("it may not")(w)
 				for i := range w.Status.Conditions {

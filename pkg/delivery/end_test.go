@@ -40,7 +40,7 @@ func unreadableThere(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw 
 // told prepares a work for a deletion that keeps the workload, and sets the agent's answer.
 func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
-		out, _ := work.Removable(w, nil)
+		out, _ := work.PrepareRemoval(w, nil)
 		*w = *out
 		w.Generation++
 		answer(w)
@@ -53,7 +53,7 @@ func cascadesAgain(answer func(mark string) func(*workv1.ManifestWork)) func(*wo
 	return func(w *workv1.ManifestWork) {
 		reports("Healthy", "finalizer", "")(w)
 		mark := strconv.FormatInt(w.Generation, 10)
-		out, _ := work.Removable(w, []string{apis.FinalizerResources})
+		out, _ := work.PrepareRemoval(w, []string{apis.FinalizerResources})
 		*w = *out
 		w.Generation++
 		answer(mark)(w)

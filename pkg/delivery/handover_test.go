@@ -23,7 +23,7 @@ func pushedTo(destination string) *fixture.ApplicationBuilder {
 
 // handed changes a work for a hand-over.
 func handed(w *workv1.ManifestWork) {
-	out, _ := work.Removable(w, nil)
+	out, _ := work.PrepareRemoval(w, nil)
 	out, _ = work.HandOver(out)
 	out.Generation++
 	*w = *out

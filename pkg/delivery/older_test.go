@@ -157,7 +157,7 @@ func TestOlderKeepsSideManifests(t *testing.T) {
 			w := plan.Steps[0].Work
 			w.Generation++
 			rules := w.Spec.DeleteOption
-			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.Bare(w) {
+			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.KeepsSideManifests(w) {
 				t.Fatalf("%d manifests, %+v", len(w.Spec.Workload.Manifests), rules)
 			}
 			if work.IsReadOnly(w) {
@@ -257,8 +257,8 @@ func TestSameWorkOfAnOlderController(t *testing.T) {
 			m.Conditions[j].ObservedGeneration = after.Generation
 		}
 	}
-	if work.Bare(before) || !work.Bare(after) {
-		t.Fatalf("bare: %t, then %t", work.Bare(before), work.Bare(after))
+	if work.KeepsSideManifests(before) || !work.KeepsSideManifests(after) {
+		t.Fatalf("bare: %t, then %t", work.KeepsSideManifests(before), work.KeepsSideManifests(after))
 	}
 	if SameWork(before, after) {
 		t.Error("nothing wakes what waits for that")

@@ -26,7 +26,7 @@ func (v *view) underway(s *subject) *relay.Cluster {
 	if len(cascade(s.app)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation belongs to an Application of another owner
 		return nil
 	}
-	seen := feedback.Parse(&w.Status, work.Identifier(work.At(s.app, w)))
+	seen := feedback.Parse(&w.Status, work.Identifier(work.ApplicationOn(s.app, w)))
 	there := operations(&seen)
 	if !unfinished(w, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
 		return nil
@@ -57,7 +57,7 @@ func stopOperation(v *view, s *subject) outcome {
 		return done
 	}
 	wait := waitf("an operation runs on cluster %s", s.Namespace)
-	if updated, changed := work.Removable(s.ManifestWork, cascade(s.app)); changed {
+	if updated, changed := work.PrepareRemoval(s.ManifestWork, cascade(s.app)); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
 	if updated, changed := work.AskVolatile(s.ManifestWork); changed && stopping(s.app) && !work.CarriesRequest(s.ManifestWork) {

@@ -104,7 +104,7 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.Bare(w),
+		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.KeepsSideManifests(w),
 	}
 }
 
@@ -132,10 +132,10 @@ func progress(w *workv1.ManifestWork) string {
 
 // left returns a leaving work's report about the finalizers and the owner of its Application.
 func left(w *workv1.ManifestWork) string {
-	if !work.TellsLeft(w) {
+	if !work.ReportsFinalizers(w) {
 		return ""
 	}
-	finalizers, known := work.Left(w)
+	finalizers, known := work.RemainingFinalizers(w)
 	owner, read := work.Owner(w)
 	return fmt.Sprint(finalizers, known, owner, read, work.Cascades(w), work.Unread(w, true))
 }

@@ -33,7 +33,7 @@ func (v *view) relocates() bool {
 // until the answer to the request.
 func (v *view) allowed() *argocd.Application {
 	if v.relocates() && work.CarriesRequest(v.Own) {
-		return work.At(v.App, v.Own)
+		return work.ApplicationOn(v.App, v.Own)
 	}
 	return v.App
 }
@@ -72,7 +72,7 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 	}
 	wait := waitf("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace "+
 		"%s, so that the deployed resources stay", v.App.ClusterNamespace(), v.App.Cluster(), targetIn(v.Own, v.App).Namespace)
-	updated, changed := work.Removable(v.Own, nil)
+	updated, changed := work.PrepareRemoval(v.Own, nil)
 	switch {
 	case changed:
 		return wait.changing(v.Own, updated)

@@ -82,7 +82,7 @@ func firstOf(first, b *block) *block {
 // deletableUnseen reports whether a work can be deleted without a preparation by its agent: the agent has seen neither
 // the work nor an earlier work of the same name. With force, earlier works do not count.
 func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
-	return !work.Seen(w) && (force || !work.MadeAnew(w))
+	return !work.Seen(w) && (force || !work.Recreated(w))
 }
 
 // finalizers waits until the cluster's Application has the finalizers of the hub's Application. The work first
@@ -124,11 +124,11 @@ func finalizers(force bool) func(*view, *subject) outcome {
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
 var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outcome {
-	if !work.Seen(s.ManifestWork) || work.Bare(s.ManifestWork) {
+	if !work.Seen(s.ManifestWork) || work.KeepsSideManifests(s.ManifestWork) {
 		return done
 	}
 	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
-	if updated, changed := work.Baring(s.ManifestWork); changed {
+	if updated, changed := work.KeepSideManifests(s.ManifestWork); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
 	return wait
@@ -139,7 +139,7 @@ var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outc
 func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *workv1.ManifestWork, changed bool, err error) {
 	switch {
 	case !work.CarriesRequest(s.ManifestWork):
-		updated, changed = work.Removable(s.ManifestWork, finalizers)
+		updated, changed = work.PrepareRemoval(s.ManifestWork, finalizers)
 		return updated, changed, nil
 	case force:
 		return s.ManifestWork, false, nil // deleted as is
@@ -165,7 +165,7 @@ const unreadLasts = 20 * time.Minute
 // askAgain extends a wait. If the agent of a leaving work could not read the Application for long enough, askAgain
 // asks the agent again. Until then the wait has an end.
 func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
-	if !work.TellsLeft(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) {
+	if !work.ReportsFinalizers(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) {
 		return wait
 	}
 	if !v.knows(NeedReported) {
@@ -227,7 +227,7 @@ func blocker(w *workv1.ManifestWork) string {
 			"six minutes after the writer stops",
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
-		if left, known := work.Left(w); known && len(left) > 0 {
+		if left, known := work.RemainingFinalizers(w); known && len(left) > 0 {
 			return heldByOthers(w, left)
 		}
 	}
@@ -247,7 +247,7 @@ func heldByOthers(w *workv1.ManifestWork, left []string) string {
 func (v *view) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
-		if why := blocker(w); why != "" && work.TellsLeft(w) && !v.deletionRequested(w) {
+		if why := blocker(w); why != "" && work.ReportsFinalizers(w) && !v.deletionRequested(w) {
 			b.WriteString("; but " + why)
 		}
 	}

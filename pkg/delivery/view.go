@@ -137,7 +137,7 @@ func applied(w *workv1.ManifestWork) bool {
 // work.
 func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
 	if app == nil || w.Name != work.Name(app) ||
-		work.Seen(w) || work.MadeAnew(w) || len(w.Status.Conditions) > 0 {
+		work.Seen(w) || work.Recreated(w) || len(w.Status.Conditions) > 0 {
 		return false
 	}
 	return !reportedOn(app)

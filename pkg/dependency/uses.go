@@ -92,7 +92,7 @@ func (f *Facts) releasedTo() []types.NamespacedName {
 		if _, ours := KindOf(w.Name); ours {
 			continue
 		}
-		if !work.Stays(w) {
+		if !work.DependenciesStay(w) {
 			others = append(others, w)
 			continue
 		}

@@ -26,7 +26,7 @@ func StillBrings(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if before == "" {
 		return false
 	}
-	now, err := Render(At(app, w), Requests{})
+	now, err := Render(ApplicationOn(app, w), Requests{})
 	return err == nil && digest(now.Spec.Workload.Manifests) == before
 }
 

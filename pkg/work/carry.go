@@ -77,7 +77,7 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version, Instead: Brings(w),
 	}.String())
 	KeepReplaced(out, w)
-	return out, Carry(out, At(app, w), Request{Version: there.Version})
+	return out, Carry(out, ApplicationOn(app, w), Request{Version: there.Version})
 }
 
 // carryOnly replaces the content of a work with the given fields of an Application. The agent applies the fields
@@ -89,7 +89,7 @@ func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager strin
 	if err != nil {
 		return err
 	}
-	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, beside(w)...)
+	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, sideManifests(w)...)
 	strategy := once(w.Spec.ManifestConfigs[0].UpdateStrategy)
 	strategy.ServerSideApply.FieldManager = manager
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// Ownership is the owner of the Application on the cluster, as reported by the agent of a work with TellsLeft.
+// Ownership is the owner of the Application on the cluster, as reported by the agent of a work with ReportsFinalizers.
 type Ownership int
 
 const (
@@ -39,13 +39,13 @@ func Seen(w *workv1.ManifestWork) bool {
 	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer)
 }
 
-// MadeAnew reports whether a cluster had reported on the Application before the work was created. The agent may still
+// Recreated reports whether a cluster had reported on the Application before the work was created. The agent may still
 // hold the objects of an earlier work of the same name. Without a work, the agent removes the objects after an hour.
-func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
+func Recreated(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
 
 // FinalizersDropped reports whether the deletion of a work now has the effect requested by the finalizers of the
 // hub's Application. destroys is true if one of the finalizers removes the workload. Call FinalizersDropped only for
-// a work without changes from Removable.
+// a work without changes from PrepareRemoval.
 //
 // The deletion needs a proof: the cluster's Application has exactly the requested finalizers, is absent, or does not
 // belong to the work. An error of the agent is no proof. The agent may have applied the manifest before the error, and
@@ -63,7 +63,7 @@ func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	case brought(w) && destroys:
 		return Cascades(w)
 	case brought(w):
-		left, known := Left(w)
+		left, known := RemainingFinalizers(w)
 		return known && len(left) == 0
 	}
 	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // because of the mode or of conflicts, and not because of a temporary failure
@@ -80,7 +80,7 @@ func brought(w *workv1.ManifestWork) bool {
 func Uncascaded(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
 	left, known := feedback.Left(&w.Status, id, mark(w))
-	return ok && TellsLeft(w) && brought(w) && known && len(left) == 0
+	return ok && ReportsFinalizers(w) && brought(w) && known && len(left) == 0
 }
 
 // Absent reports whether the agent has looked for the Application at the place of the current generation and found
@@ -104,17 +104,17 @@ func OwnerOf(w *workv1.ManifestWork) Ownership {
 }
 
 // OwnedBy reports whether another work of the hub owns the cluster's Application, as read for the current generation
-// of a work with TellsLeft. The Application then stays after the deletion of w.
+// of a work with ReportsFinalizers. The Application then stays after the deletion of w.
 func OwnedBy(w, other *workv1.ManifestWork) bool {
 	name, known := Owner(w)
 	return known && other.Namespace == w.Namespace && isOf(name, other)
 }
 
 // Owner returns the name of the AppliedManifestWork that owns the cluster's Application; empty for no owner. known
-// reports whether the agent of a work with TellsLeft has read the owner for the current generation.
+// reports whether the agent of a work with ReportsFinalizers has read the owner for the current generation.
 func Owner(w *workv1.ManifestWork) (name string, known bool) {
 	id, ok := identifier(w)
-	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
+	if !ok || !ReportsFinalizers(w) || !found(w, metav1.ConditionTrue) {
 		return "", false
 	}
 	return feedback.Owner(&w.Status, id)
@@ -132,7 +132,7 @@ func Cascades(w *workv1.ManifestWork) bool {
 	switch {
 	case !ok || !found(w, metav1.ConditionTrue):
 		return false
-	case !TellsLeft(w):
+	case !ReportsFinalizers(w):
 		return feedback.Cascades(&w.Status, id)
 	}
 	left, known := feedback.Left(&w.Status, id, mark(w))
@@ -151,7 +151,7 @@ func Unread(w *workv1.ManifestWork, destroys bool) bool {
 
 // isFirst reports whether a work is unchanged since its creation, and the first work of its Application on the
 // cluster.
-func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !MadeAnew(w) }
+func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !Recreated(w) }
 
 // found reports whether the agent has looked for the Application for the current generation, with the given result.
 func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
@@ -183,7 +183,7 @@ func identifier(w *workv1.ManifestWork) (workv1.ResourceIdentifier, bool) {
 // again is the prefix of the mark of a repeated question to the agent.
 const again = "again-"
 
-// AskAgain returns a copy of a work with TellsLeft and with a new mark, for a new answer from the agent. The rest
+// AskAgain returns a copy of a work with ReportsFinalizers and with a new mark, for a new answer from the agent. The rest
 // stays the same.
 func AskAgain(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()

@@ -34,8 +34,8 @@ func ending(t *testing.T, claim work.UpdateMode, finalizers ...string) *workv1.M
 	work.SetUpdateMode(first, claim)
 	first.Generation = 7
 	first.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	out, changed := work.Removable(first, finalizers)
-	if !changed || !work.TellsLeft(out) || work.UpdateModeOf(out) != claim {
+	out, changed := work.PrepareRemoval(first, finalizers)
+	if !changed || !work.ReportsFinalizers(out) || work.UpdateModeOf(out) != claim {
 		t.Fatalf("changed: %t, %+v", changed, out.Spec)
 	}
 	out.Generation++
@@ -160,10 +160,10 @@ func TestAskAgain(t *testing.T) {
 		t.Fatal("the case that this is about is another one")
 	}
 	out, err := work.AskAgain(silent)
-	if err != nil || !work.AskedAgain(out) || !work.TellsLeft(out) {
+	if err != nil || !work.AskedAgain(out) || !work.ReportsFinalizers(out) {
 		t.Fatalf("%v, %+v", err, out.Spec)
 	}
-	if _, changed := work.Removable(out, nil); changed {
+	if _, changed := work.PrepareRemoval(out, nil); changed {
 		t.Error("it is asked once more")
 	}
 	if out.Generation++; work.FinalizersDropped(out, false) {
@@ -190,18 +190,18 @@ func TestRemovableForcesOwnedApplications(t *testing.T) {
 		if tc.owner != "" {
 			b.String("workOwner", tc.owner)
 		}
-		out, changed := work.Removable(told(w, b), nil)
+		out, changed := work.PrepareRemoval(told(w, b), nil)
 		if work.UpdateModeOf(out) != tc.want || changed != (tc.want == work.ForceApply) {
 			t.Errorf("%s: changed %t, it does %d", title, changed, work.UpdateModeOf(out))
 		}
 	}
 	unseen := render(t, fixture.Application("guestbook"))
-	if out, _ := work.Removable(unseen, nil); work.UpdateModeOf(out) != work.ReadOnly {
+	if out, _ := work.PrepareRemoval(unseen, nil); work.UpdateModeOf(out) != work.ReadOnly {
 		t.Error("an agent that comes late makes what is to go")
 	}
 	left := render(t, fixture.Application("guestbook"))
 	work.SetUpdateMode(left, work.CreateOnly)
-	if _, changed := work.Removable(left, nil); changed {
+	if _, changed := work.PrepareRemoval(left, nil); changed {
 		t.Error("a work that only makes what is not there would own what is")
 	}
 }
@@ -243,10 +243,10 @@ func TestWithdrawn(t *testing.T) {
 			if strings.Contains(raw, tc.not) || work.CarriesRequest(out) {
 				t.Errorf("it carries %s", raw)
 			}
-			if released := work.Released(out); released != (!tc.sent && tc.finalizers == nil) || !released && !work.TellsLeft(out) {
-				t.Errorf("released: %t, it asks: %t", released, work.TellsLeft(out))
+			if released := work.Released(out); released != (!tc.sent && tc.finalizers == nil) || !released && !work.ReportsFinalizers(out) {
+				t.Errorf("released: %t, it asks: %t", released, work.ReportsFinalizers(out))
 			}
-			if _, changed := work.Removable(out, tc.finalizers); changed && !work.Released(out) {
+			if _, changed := work.PrepareRemoval(out, tc.finalizers); changed && !work.Released(out) {
 				t.Error("it is changed once more")
 			}
 		})
@@ -312,7 +312,7 @@ func TestCascadeNeedsItsFinalizer(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			w.Generation = tc.generation
 			there := told(w, tc.says(report(w)))
-			out, changed := work.Removable(there, finalizers)
+			out, changed := work.PrepareRemoval(there, finalizers)
 			if changed == tc.goes || work.FinalizersDropped(there, true) != tc.goes {
 				t.Fatalf("changed: %t, it may go: %t", changed, work.FinalizersDropped(there, true))
 			}
@@ -322,7 +322,7 @@ func TestCascadeNeedsItsFinalizer(t *testing.T) {
 			out.Generation++
 			mark := strconv.FormatInt(tc.generation, 10)
 			read := told(out, report(out).String("finalizersDropped", mark).String("finalizerLeft", apis.FinalizerResources))
-			if !work.TellsLeft(out) || work.FinalizersDropped(told(out, report(out)), true) || !work.FinalizersDropped(read, true) {
+			if !work.ReportsFinalizers(out) || work.FinalizersDropped(told(out, report(out)), true) || !work.FinalizersDropped(read, true) {
 				t.Error("it does not wait for the answer, or waits on")
 			}
 			if gone := told(out, report(out).String("finalizersDropped", mark)); !work.Uncascaded(gone) || work.FinalizersDropped(gone, true) {

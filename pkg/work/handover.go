@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// HandOver changes a work prepared by Removable for an Application that the hub's own Argo CD deploys from now on.
+// HandOver changes a work prepared by PrepareRemoval for an Application that the hub's own Argo CD deploys from now on.
 // The cluster's Argo CD stops automated deployment. HandOver returns the work itself if the work needs no change.
 func HandOver(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	out, changed := Freeze(w)
@@ -24,5 +24,5 @@ func HandOver(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 // HandedOver reports whether a work has the annotation from HandOver.
 func HandedOver(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationHandedOver] != "" }
 
-// Stays reports whether the dependencies of a work's Applications stay on the cluster after the deletion of the work.
-func Stays(w *workv1.ManifestWork) bool { return Released(w) || HandedOver(w) }
+// DependenciesStay reports whether the dependencies of a work's Applications stay on the cluster after the deletion of the work.
+func DependenciesStay(w *workv1.ManifestWork) bool { return Released(w) || HandedOver(w) }

@@ -10,21 +10,21 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// TellsLeft reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
-// Application. Removable adds the rule.
-func TellsLeft(w *workv1.ManifestWork) bool {
+// ReportsFinalizers reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
+// Application. PrepareRemoval adds the rule.
+func ReportsFinalizers(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isLeftRule)
 }
 
-// Left returns the remaining finalizers of the cluster's Application that remove the workload, although the work has
+// RemainingFinalizers returns the remaining finalizers of the cluster's Application that remove the workload, although the work has
 // dropped its finalizers. known reports whether the agent has read the finalizers since the agent applied the change.
 // For a work without the feedback rule or without a readable Application, no further answer can come: Left returns no
 // finalizers, and known is true.
 //
 // The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the
 // Application's status is empty as well.
-func Left(w *workv1.ManifestWork) (left []string, known bool) {
-	if !TellsLeft(w) {
+func RemainingFinalizers(w *workv1.ManifestWork) (left []string, known bool) {
+	if !ReportsFinalizers(w) {
 		return nil, true
 	}
 	held, ok := Carried(w)

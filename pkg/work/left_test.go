@@ -11,14 +11,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// stripped returns a work in generation n, prepared by Removable for a deletion that keeps the workload.
+// stripped returns a work in generation n, prepared by PrepareRemoval for a deletion that keeps the workload.
 func stripped(t *testing.T, b *fixture.ApplicationBuilder, n int64) *workv1.ManifestWork {
 	t.Helper()
 	w := render(t, b)
 	w.Generation = n
-	out, changed := work.Removable(w, nil)
-	if !changed || !work.TellsLeft(out) || work.TellsLeft(w) {
-		t.Fatalf("changed: %t, it asks: %t, it asked: %t", changed, work.TellsLeft(out), work.TellsLeft(w))
+	out, changed := work.PrepareRemoval(w, nil)
+	if !changed || !work.ReportsFinalizers(out) || work.ReportsFinalizers(w) {
+		t.Fatalf("changed: %t, it asks: %t, it asked: %t", changed, work.ReportsFinalizers(out), work.ReportsFinalizers(w))
 	}
 	return out
 }
@@ -43,12 +43,12 @@ func TestLeft(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			w := stripped(t, b, 7)
 			w.Status = tc.report.Obj()
-			if left, known := work.Left(w); len(left) != tc.left || known != tc.known {
+			if left, known := work.RemainingFinalizers(w); len(left) != tc.left || known != tc.known {
 				t.Errorf("%v, known: %t", left, known)
 			}
 		})
 	}
-	if _, known := work.Left(render(t, b)); !known {
+	if _, known := work.RemainingFinalizers(render(t, b)); !known {
 		t.Error("a work that says nothing of it is waited for")
 	}
 }
@@ -65,17 +65,17 @@ func TestLeftEndsWithTheRemoval(t *testing.T) {
 	}
 	for title, out := range map[string]*workv1.ManifestWork{"in use": put, "released": released} {
 		raw := string(out.Spec.Workload.Manifests[0].Raw)
-		if work.TellsLeft(out) || strings.Contains(raw, apis.AnnotationFinalizersDropped) {
-			t.Errorf("%s: it asks: %t, %s", title, work.TellsLeft(out), raw)
+		if work.ReportsFinalizers(out) || strings.Contains(raw, apis.AnnotationFinalizersDropped) {
+			t.Errorf("%s: it asks: %t, %s", title, work.ReportsFinalizers(out), raw)
 		}
 		if has := strings.Contains(raw, apis.FinalizerResources); has == (title == "released") {
 			t.Errorf("%s: its finalizer is there: %t", title, has)
 		}
 	}
 	w.Generation++
-	cascading, changed := work.Removable(w, []string{apis.FinalizerResources})
+	cascading, changed := work.PrepareRemoval(w, []string{apis.FinalizerResources})
 	raw := string(cascading.Spec.Workload.Manifests[0].Raw)
-	if !changed || !work.TellsLeft(cascading) || !strings.Contains(raw, apis.FinalizerResources) || !strings.Contains(raw, `dropped":"8"`) {
+	if !changed || !work.ReportsFinalizers(cascading) || !strings.Contains(raw, apis.FinalizerResources) || !strings.Contains(raw, `dropped":"8"`) {
 		t.Errorf("to cascade: changed: %t, %s", changed, raw)
 	}
 }
@@ -85,8 +85,8 @@ func TestLeftOfAWorkWithoutOptions(t *testing.T) {
 	w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
 	w.Spec.ManifestConfigs = nil
-	out, _ := work.Removable(w, nil)
-	if !work.TellsLeft(out) || out.Spec.ManifestConfigs[0].ResourceIdentifier != id {
+	out, _ := work.PrepareRemoval(w, nil)
+	if !work.ReportsFinalizers(out) || out.Spec.ManifestConfigs[0].ResourceIdentifier != id {
 		t.Errorf("%+v", out.Spec.ManifestConfigs)
 	}
 }

@@ -67,9 +67,9 @@ func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
 	return out
 }
 
-// beside returns the side manifests of a work: all manifests except the Application. Older controllers
+// sideManifests returns the side manifests of a work: all manifests except the Application. Older controllers
 // (multicloud-integrations 2.15 and later) added the namespace and the AppProject.
-func beside(w *workv1.ManifestWork) (out []workv1.Manifest) {
+func sideManifests(w *workv1.ManifestWork) (out []workv1.Manifest) {
 	if len(w.Spec.Workload.Manifests) < 2 {
 		return nil // the common case
 	}
@@ -106,7 +106,7 @@ func identifiers(manifests []workv1.Manifest) []workv1.ResourceIdentifier {
 // keeping returns the delete option that keeps the side manifests on the cluster after the deletion of the work.
 // Without side manifests, keeping returns nil.
 func keeping(w *workv1.ManifestWork) *workv1.DeleteOption {
-	others := identifiers(beside(w))
+	others := identifiers(sideManifests(w))
 	if len(others) == 0 {
 		return nil
 	}
@@ -136,11 +136,11 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 		workv1.OrphaningRule(id))
 }
 
-// Bare reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
+// KeepsSideManifests reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
 // deletes resources removed from a work, if the agent owns them. The agent gives up the ownership of kept resources
 // during an apply. Only an apply of the current generation is therefore a proof.
-func Bare(w *workv1.ManifestWork) bool {
-	for _, id := range identifiers(beside(w)) {
+func KeepsSideManifests(w *workv1.ManifestWork) bool {
+	for _, id := range identifiers(sideManifests(w)) {
 		if !keeps(w, id) || outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
 			return false
 		}
@@ -159,10 +159,10 @@ func appliedNow(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == w.Generation
 }
 
-// Baring changes a work so that only the Application leaves the cluster with the work, and reports whether the work
-// had to change. The work is Bare after the agent has applied the change.
-func Baring(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
-	if !slices.ContainsFunc(identifiers(beside(w)), func(id workv1.ResourceIdentifier) bool { return !keeps(w, id) }) {
+// KeepSideManifests changes a work so that only the Application leaves the cluster with the work, and reports whether the work
+// had to change. KeepsSideManifests reports true after the agent has applied the change.
+func KeepSideManifests(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+	if !slices.ContainsFunc(identifiers(sideManifests(w)), func(id workv1.ResourceIdentifier) bool { return !keeps(w, id) }) {
 		return w, false
 	}
 	out := w.DeepCopy()
@@ -170,18 +170,18 @@ func Baring(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// TakeOver prepares a rendered work to replace another work w. The side manifests of w stay in the work until w is
-// Bare, and are then removed. The agent applied the AppProjects of w without a ManifestConfig. TakeOver notes their
+// TakeOver prepares a rendered work to replace another work w. The side manifests of w stay in the work until
+// KeepsSideManifests is true for w, and are then removed. The agent applied the AppProjects of w without a ManifestConfig. TakeOver notes their
 // names in AnnotationBroughtProjects, because the hub's AppProjects may replace these AppProjects on the cluster.
 func TakeOver(desired, w *workv1.ManifestWork) {
-	others := beside(w)
+	others := sideManifests(w)
 	if len(others) == 0 {
 		return
 	}
 	if noted := BroughtProjects(w); len(noted) > 0 {
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationBroughtProjects, strings.Join(noted, ","))
 	}
-	if Bare(w) || len(beside(desired)) > 0 {
+	if KeepsSideManifests(w) || len(sideManifests(desired)) > 0 {
 		return
 	}
 	desired.Spec.Workload.Manifests = append(desired.Spec.Workload.Manifests, others...)
@@ -197,7 +197,7 @@ func BroughtProjects(w *workv1.ManifestWork) []string {
 	if noted := w.Annotations[apis.AnnotationBroughtProjects]; noted != "" {
 		out = strings.Split(noted, ",")
 	}
-	for _, id := range identifiers(beside(w)) {
+	for _, id := range identifiers(sideManifests(w)) {
 		if (schema.GroupResource{Group: id.Group, Resource: id.Resource}) == appProjects {
 			out = append(out, types.NamespacedName{Namespace: id.Namespace, Name: id.Name}.String())
 		}

@@ -52,7 +52,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
 	}
-	if CarriesRequest(w) || TellsLeft(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
+	if CarriesRequest(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
 		return false
 	}
 	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })
@@ -85,13 +85,13 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	if app == nil {
 		return nameOnly(w)
 	}
-	full, err := Render(At(app, w), Requests{})
+	full, err := Render(ApplicationOn(app, w), Requests{})
 	if err != nil {
 		return err
 	}
 	forgetRequest(w)
 	full.Spec.Executor = w.Spec.Executor
-	if others := beside(w); len(others) > 0 {
+	if others := sideManifests(w); len(others) > 0 {
 		full.Spec.Workload.Manifests = append(full.Spec.Workload.Manifests, others...)
 		full.Spec.DeleteOption = w.Spec.DeleteOption
 	}
@@ -100,9 +100,9 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	return nil
 }
 
-// At returns the Application with the cluster and namespace of the work as its target. The result shares everything
+// ApplicationOn returns the Application with the cluster and namespace of the work as its target. The result shares everything
 // except the annotations with app.
-func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
+func ApplicationOn(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
 	there := *app
 	there.Annotations = maps.Clone(app.Annotations)
 	metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationCluster, w.Namespace)

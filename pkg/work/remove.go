@@ -13,9 +13,9 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// Removable prepares a work for its deletion, and reports whether the work had to change. The deletion then removes
+// PrepareRemoval prepares a work for its deletion, and reports whether the work had to change. The deletion then removes
 // the Application from the cluster. The finalizers of Argo CD decide about the workload: without a destroying
-// finalizer, the workload stays. The side manifests of the work stay too. Removable returns the work itself if the
+// finalizer, the workload stays. The side manifests of the work stay too. PrepareRemoval returns the work itself if the
 // work is prepared already, carries a request, has the mode CreateOnly, or has no readable Application.
 //
 // A changed work asks the agent for the remaining finalizers (see Left) and the owner of the Application. A work that
@@ -25,7 +25,7 @@ import (
 // A work that owns the Application gets the mode ForceApply, so edits by others do not keep the Application. A work
 // not yet seen by the agent becomes ReadOnly: the agent must not create an Application in order to remove it. A user
 // on the cluster may remove the destroying finalizer. The work then restores the finalizer before its deletion.
-func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
+func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	held, ok := Carried(w)
 	if !ok || CarriesRequest(w) || UpdateModeOf(w) == CreateOnly {
 		return w, false
@@ -33,7 +33,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	own := OwnerOf(w) == OwnerSelf && UpdateModeOf(w) != ForceApply
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
 	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
-	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && cascades)
+	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
 	disabled := IsReadOnly(w) && ByOlder(w)
 	if said && !own && !disabled {
 		return w, false
@@ -58,7 +58,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	return out, true
 }
 
-// Withdrawn is Removable for a work with a request. The current Application replaces the request, because the
+// Withdrawn is PrepareRemoval for a work with a request. The current Application replaces the request, because the
 // finalizers on the cluster are unknown. A nil app means: Towline may not send the Application to the cluster any
 // more. The cluster's Application then only gets the finalizers. If the workload is to stay, Withdrawn releases the
 // Application instead, because finalizers cannot be removed without the rest of the Application.

@@ -57,7 +57,7 @@ func TestRemovable(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, changed := work.Removable(w, tc.wants)
+			out, changed := work.PrepareRemoval(w, tc.wants)
 			if changed != tc.changed || out.Spec.DeleteOption != nil {
 				t.Fatalf("changed: %t, %+v", changed, out.Spec.DeleteOption)
 			}
@@ -71,7 +71,7 @@ func TestRemovable(t *testing.T) {
 			if strings.Contains(raw, mine) || strings.Contains(raw, apis.FinalizerPreDelete) {
 				t.Errorf("nobody takes its finalizers off there: %s", raw)
 			}
-			if _, again := work.Removable(out, tc.wants); again {
+			if _, again := work.PrepareRemoval(out, tc.wants); again {
 				t.Error("it never ends")
 			}
 		})
@@ -89,7 +89,7 @@ func TestReleaseOfARequestWithoutAnApplication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, changed := work.Removable(w, nil); changed {
+	if _, changed := work.PrepareRemoval(w, nil); changed {
 		t.Error("what is carried is no Application to take finalizers off")
 	}
 	out, err := work.Release(w, nil)

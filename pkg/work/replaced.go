@@ -71,7 +71,7 @@ func putReplacedBack(w *workv1.ManifestWork) bool {
 	if raw == nil {
 		return false
 	}
-	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, beside(w)...)
+	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, sideManifests(w)...)
 	forgetRequest(w)
 	w.Spec.ManifestConfigs[0].UpdateStrategy = strategyOf(w)
 	noteMode(w, ForceApply)
