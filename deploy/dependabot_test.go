@@ -1,0 +1,107 @@
+package deploy_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// byHand has the folders of modules whose versions are chosen by hand, each with the reason.
+var byHand = map[string]string{
+	"/e2e/programs/*": "the versions of the fleet's programs are the versions that Towline supports",
+	"/e2e/contract":   "its versions are the versions of the fleet's Argo CD",
+}
+
+// TestDependabotSeesEachModule: dependabot updates each Go module of the repository except the modules with versions
+// chosen by hand, and each folder with a Dockerfile with a base image.
+func TestDependabotSeesEachModule(t *testing.T) {
+	data, err := os.ReadFile("../.github/dependabot.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Updates []struct {
+			Ecosystem   string   `json:"package-ecosystem"`
+			Directory   string   `json:"directory"`
+			Directories []string `json:"directories"`
+		} `json:"updates"`
+	}
+	if err := sigsyaml.Unmarshal(data, &config); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string][]string{}
+	for _, u := range config.Updates {
+		seen[u.Ecosystem] = append(seen[u.Ecosystem], u.Directories...)
+		if u.Directory != "" {
+			seen[u.Ecosystem] = append(seen[u.Ecosystem], u.Directory)
+		}
+	}
+	modules := foldersWith(t, "go.mod")
+	if len(modules) < 3 {
+		t.Fatalf("found the modules %v", modules)
+	}
+	for _, folder := range modules {
+		chosen := false
+		for pattern := range byHand {
+			chosen = chosen || matches(t, []string{pattern}, folder)
+		}
+		if updated := matches(t, seen["gomod"], folder); updated == chosen {
+			t.Errorf("%s/go.mod: dependabot updates the module: %t, and the versions are chosen by hand: %t", folder, updated, chosen)
+		}
+	}
+	for _, folder := range foldersWith(t, "Dockerfile") {
+		file, err := os.ReadFile(filepath.Join("..", folder, "Dockerfile"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if based := strings.Contains(string(file), "@sha256:"); based && !matches(t, seen["docker"], folder) {
+			t.Errorf("dependabot does not update %s/Dockerfile", folder)
+		}
+	}
+	for ecosystem, folders := range seen {
+		for _, folder := range folders {
+			found, err := filepath.Glob(filepath.Join("..", folder))
+			if err != nil || len(found) == 0 {
+				t.Errorf("%s: no folder %s: %v", ecosystem, folder, err)
+			}
+		}
+	}
+}
+
+// foldersWith returns the folders of the repository with the named file, as dependabot writes folders.
+func foldersWith(t *testing.T, name string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", "bin", "node_modules", ".fleet"}, entry.Name()) {
+			return filepath.SkipDir
+		}
+		if !entry.IsDir() && entry.Name() == name {
+			found = append(found, path.Clean("/"+strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "..")))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func matches(t *testing.T, patterns []string, folder string) bool {
+	t.Helper()
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		is, err := path.Match(pattern, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	})
+}
