@@ -105,3 +105,21 @@ func TestDocumentedLinks(t *testing.T) {
 		t.Errorf("%d links were found: there were more", count)
 	}
 }
+
+// TestDocumentedClones: each first page of a reader has the command to clone the repository. All commands have the address
+// of the Go module.
+func TestDocumentedClones(t *testing.T) {
+	const command = "\ngit clone "
+	want := command + repositoryURL(t) + ".git\n"
+	all := pages(t, documented.Written...)
+	for _, page := range []string{"README.md", "docs/try.md", "docs/install.md", "docs/kind.md", ".github/CONTRIBUTING.md"} {
+		if !strings.Contains(all[page], want) {
+			t.Errorf("%s does not have the command%s", page, want)
+		}
+	}
+	for page, text := range all {
+		if strings.Count(text, command) != strings.Count(text, want) {
+			t.Errorf("%s clones another address than%s", page, want)
+		}
+	}
+}
