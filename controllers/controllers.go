@@ -17,11 +17,11 @@ import (
 	"github.com/towline-io/towline/controllers/decisions"
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/gitopscluster"
-	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/internal/tracking"
@@ -134,7 +134,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := indexGrants(ctx, mgr, o, checker, indexDecisions); err != nil {
 		return err
 	}
-	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
+	recorder := loop.LimitEvents(mgr.GetEventRecorder("towline"))
 	pauses := &pause.Reader{Reader: mgr.GetClient()}
 	marks := &tracking.Reader{Reader: mgr.GetClient(), Namespace: o.Dependencies.ArgoCDNamespace}
 	beside := o.dependencies(mgr)

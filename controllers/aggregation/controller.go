@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/resourcesync"
 )
@@ -45,8 +45,8 @@ type Reconciler struct {
 	schema  schema
 }
 
-// Reconcile updates the report of the requested ApplicationSet. Before, it waits for further changes, and for the end of
-// the wait that recent writes have caused.
+// Reconcile updates the report of the requested ApplicationSet. Before, it waits for further changes, and for the end
+// of the wait that recent writes have caused.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := r.memory.set(req.NamespacedName)
 	if wait := s.wait(time.Now()); wait > 0 {
@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.reconcile(ctx, req.NamespacedName, s)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errGone) || errors.Is(err, errNotGenerated) {
 		s.published = nil
-		return retry.Slower(), nil
+		return loop.Backoff(), nil
 	}
 	return ctrl.Result{}, err
 }

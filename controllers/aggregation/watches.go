@@ -18,8 +18,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/crd"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -46,7 +45,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.setsOfCluster),
 			builder.WithPredicates(availabilityChanged())).
 		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
-		WithOptions(retry.WhenLeading(concurrency))
+		WithOptions(loop.LeaderOptions(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(r.ofSource))
 	}
@@ -57,7 +56,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // ofReplacedCRD queues all reports after a change of the CRD, because the hub may now keep more or fewer fields.
 func (r *Reconciler) ofReplacedCRD(context.Context) []reconcile.Request {
 	r.schema.forget()
-	return wake.Requests(r.memory.all())
+	return loop.Requests(r.memory.all())
 }
 
 // WatchSets watches ApplicationSets, because a report needs an existing ApplicationSet. Call WatchSets after

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
@@ -26,7 +26,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("decisions").
 		Watches(&clusterv1beta1.PlacementDecision{}, r.changes()).
-		WithOptions(retry.WhenLeading(concurrency)).
+		WithOptions(loop.LeaderOptions(concurrency)).
 		Complete(r)
 }
 

@@ -21,7 +21,7 @@ import (
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *dependency.Plan) (loop.Outcome, error) {
 	outcome, err := r.write(ctx, plan.Step)
 	if outcome == works.Exists {
-		return loop.Learned, errors.Join(err, r.observeUnwatched(ctx, seen))
+		return loop.FactsChanged, errors.Join(err, r.observeUnwatched(ctx, seen))
 	}
 	conflict, told := outcome == works.Conflict, false
 	if plan.Hub != nil {

@@ -59,7 +59,7 @@ func TestApply(t *testing.T) {
 		"changed":                        {verb: work.VerbUpdate},
 		"deleted":                        {verb: work.VerbDelete},
 		"no work is written":             {},
-		"there already":                  {verb: work.VerbCreate, work: exists, want: loop.Learned, silent: true, untold: true},
+		"there already":                  {verb: work.VerbCreate, work: exists, want: loop.FactsChanged, silent: true, untold: true},
 		"no such cluster":                {verb: work.VerbCreate, work: missing},
 		"changed meanwhile":              {verb: work.VerbUpdate, work: conflict, want: loop.Conflict},
 		"gone meanwhile":                 {verb: work.VerbUpdate, work: missing},

@@ -21,8 +21,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -62,7 +61,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			return err
 		}
 	}
-	r.running, err = wake.Add(b, r.Tracking.Watches(r.everything)).WithOptions(retry.WhenLeading(concurrency)).Build(r)
+	r.running, err = loop.AddWatches(b, r.Tracking.Watches(r.everything)).WithOptions(loop.LeaderOptions(concurrency)).Build(r)
 	return err
 }
 
@@ -119,7 +118,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 	if dependency.Alone(app, keys, r.Options.ClusterNamespace) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
 		return nil // a work outside the cache queues the dependency when the work arrives in the cache
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // neededBy returns the works that an Application may need.
@@ -146,7 +145,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
 	kind, ours := dependency.KindOf(w.Name)
 	if !ours {
-		out := wake.Requests(r.usedBy(ctx, w))
+		out := loop.Requests(r.usedBy(ctx, w))
 		for _, app := range index.OfWork(ctx, r.Client, key) {
 			out = append(out, r.ofApplication(ctx, app)...)
 		}
@@ -160,7 +159,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 		keys = append(keys, objectsKeys(index.Applications(ctx, r.Client, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // usedBy returns the dependencies on a cluster for an Application's work: all dependencies while the work carries a
@@ -201,12 +200,12 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 			keys = append(keys, key)
 		}
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // ofCluster returns all dependencies on a cluster, and the dependencies possibly needed by Applications of the cluster.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return append(wake.Requests(dependenciesOn(ctx, r.Client, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+	return append(loop.Requests(dependenciesOn(ctx, r.Client, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
 }
 
 // ofApplications returns the possibly needed works of all Applications with the given index value.
@@ -230,7 +229,7 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
 		}
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // dependenciesOn returns the works with dependencies on a cluster.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -46,7 +46,7 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.Secret), e.ObjectNew.(*corev1.Secret)
 			if dependency.SameScope(before, after) && !dependency.LargeSecret(before) && !dependency.LargeSecret(after) {
-				enqueue(q, wake.Requests(worksOf(ctx, r.Client, after.Name)))
+				enqueue(q, loop.Requests(worksOf(ctx, r.Client, after.Name)))
 				return
 			}
 			enqueue(q, slices.Concat(r.ofSecret(ctx, before), r.ofSecret(ctx, after)))
@@ -61,7 +61,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	r.scopes.forget()
 	scope, ok := dependency.ReadScope(s)
 	if !ok {
-		return wake.Requests(worksOf(ctx, r.Client, s.Name))
+		return loop.Requests(worksOf(ctx, r.Client, s.Name))
 	}
 	known, err := r.credentials(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 			}
 		}
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // worksOf returns the works with the credential of a hub Secret. The works have the same name on all clusters.
@@ -123,7 +123,7 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		var watched client.Object = objectOf(kind)
 		b.WatchesRawSource(source.Kind(objects, watched, handler.EnqueueRequestsFromMapFunc(
 			func(ctx context.Context, obj client.Object) []reconcile.Request {
-				return wake.Requests(objectsKeys(index.Applications(ctx, mgr.GetClient(), index.ByObject, reference(obj, kind))))
+				return loop.Requests(objectsKeys(index.Applications(ctx, mgr.GetClient(), index.ByObject, reference(obj, kind))))
 			})))
 	}
 	return nil

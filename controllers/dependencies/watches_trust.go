@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
 )
@@ -91,7 +91,7 @@ func (r *Reconciler) ofTrust(ctx context.Context, of dependency.Kind) []reconcil
 	all := r.everything(ctx, nil)
 	for i := range apps.Items {
 		if app := &apps.Items[i]; app.Cluster() != "" {
-			all = append(all, wake.Requests(known.Keys(app.Cluster(), dependency.ReadSpec(app)))...)
+			all = append(all, loop.Requests(known.Keys(app.Cluster(), dependency.ReadSpec(app)))...)
 		}
 	}
 	return slices.DeleteFunc(all, func(req reconcile.Request) bool {

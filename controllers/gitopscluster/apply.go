@@ -24,7 +24,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *cluster
 		if outcome, err := r.mark(ctx, seen, *plan.Claim); err != nil || outcome != loop.Done {
 			return outcome, err
 		}
-		return loop.Learned, nil
+		return loop.FactsChanged, nil
 	}
 	for _, stage := range plan.Stages {
 		if outcome, err := r.writeAll(ctx, seen, stage); err != nil || outcome != loop.Done {
@@ -112,7 +112,7 @@ func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []cl
 			taken = append(taken, s.Cluster)
 		case s.Imports() && loop.IsRefusal(err):
 			seen.NoteRefused(s, err)
-			outcome = cmp.Or(outcome, loop.Learned)
+			outcome = cmp.Or(outcome, loop.FactsChanged)
 		default:
 			errs = append(errs, fmt.Errorf("%s %T %s/%s: %w", s.Verb, s.Target(), s.Target().GetNamespace(), s.Target().GetName(), err))
 		}
@@ -121,7 +121,7 @@ func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []cl
 	r.tell(seen, clusterimport.Done(seen.GitOpsCluster, done))
 	if len(taken) > 0 {
 		errs = append(errs, r.observeTaken(ctx, seen, taken))
-		outcome = cmp.Or(outcome, loop.Learned)
+		outcome = cmp.Or(outcome, loop.FactsChanged)
 	}
 	return outcome, errors.Join(errs...)
 }

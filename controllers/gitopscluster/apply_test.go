@@ -50,8 +50,8 @@ func TestApply(t *testing.T) {
 		unmarked bool
 	}{
 		"made":                       {step: imported, told: "made 1 cluster known"},
-		"there already":              {step: imported, answer: exists, want: loop.Learned, unmarked: true},
-		"refused":                    {step: imported, answer: refused, want: loop.Learned, unmarked: true},
+		"there already":              {step: imported, answer: exists, want: loop.FactsChanged, unmarked: true},
+		"refused":                    {step: imported, answer: refused, want: loop.FactsChanged, unmarked: true},
 		"brought up to date":         {step: updated},
 		"changed meanwhile":          {step: updated, answer: conflict, want: loop.Conflict, unmarked: true},
 		"gone meanwhile":             {step: updated, answer: missing, want: loop.Conflict, unmarked: true},
@@ -95,7 +95,7 @@ func TestClaimComesFirst(t *testing.T) {
 	r, seen := &Reconciler{Client: hub}, &observation{}
 	seen.GitOpsCluster = &v1beta1.GitOpsCluster{}
 	plan := &clusterimport.Plan{Claim: &clusterimport.Marks{Finalizer: true, Namespaces: []string{"argocd"}}}
-	if got, err := r.apply(t.Context(), seen, plan); got != loop.Learned || err != nil || !clusterimport.Marked(seen.GitOpsCluster).Finalizer {
+	if got, err := r.apply(t.Context(), seen, plan); got != loop.FactsChanged || err != nil || !clusterimport.Marked(seen.GitOpsCluster).Finalizer {
 		t.Errorf("got %d, %v, and %v", got, err, seen.GitOpsCluster)
 	}
 	hub.Answers["gitopscluster"] = apierrors.NewConflict(schema.GroupResource{}, "x", nil)

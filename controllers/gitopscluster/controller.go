@@ -68,7 +68,7 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] 
 		Decide:      func(ctx context.Context) (*clusterimport.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context, p *clusterimport.Plan) (bool, error) { return r.observeLive(ctx, seen, p) },
 		Apply:       func(ctx context.Context, p *clusterimport.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
-		Wait:        func(p *clusterimport.Plan) ctrl.Result { return loop.Again(p.After, p.Backoff) },
+		Wait:        func(p *clusterimport.Plan) ctrl.Result { return loop.Requeue(p.After, p.Backoff) },
 	}
 }
 

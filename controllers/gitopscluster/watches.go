@@ -20,8 +20,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/crd"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -73,7 +72,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
 			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationGitOpsAccounts, apis.AnnotationServer))).
 		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
-		WithOptions(retry.Options(concurrency)).
+		WithOptions(loop.Options(concurrency)).
 		Build(r)
 	if err != nil {
 		return err
@@ -143,7 +142,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconci
 }
 
 func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []reconcile.Request {
-	return wake.Requests(r.waiting.of(obj.(*argocd.Application).Cluster()))
+	return loop.Requests(r.waiting.of(obj.(*argocd.Application).Cluster()))
 }
 
 // ofNamespace returns the GitOpsClusters with the Argo CD of the namespace, and the GitOpsClusters of the cluster with
@@ -159,7 +158,7 @@ func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object
 	}
 	out := r.requests(ctx, client.MatchingFields{byArgoNamespace: which.namespace})
 	if s, ok := obj.(*corev1.Secret); ok {
-		out = append(out, wake.Requests(clustersecret.Owners(s))...)
+		out = append(out, loop.Requests(clustersecret.Owners(s))...)
 	}
 	return out
 }
@@ -172,5 +171,5 @@ func (r *Reconciler) requests(ctx context.Context, match ...client.ListOption) [
 	for i := range list.Items {
 		keys[i] = client.ObjectKeyFromObject(&list.Items[i])
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -63,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	plan, again := r.brakes.of(req.NamespacedName).Apply(plan, app, time.Now())
 	err = r.apply(ctx, app, plan)
 	if apierrors.IsConflict(err) {
-		return retry.Slower(), nil
+		return loop.Backoff(), nil
 	}
 	return ctrl.Result{RequeueAfter: again}, client.IgnoreNotFound(err)
 }

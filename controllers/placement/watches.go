@@ -13,8 +13,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -27,10 +26,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
 		return err
 	}
-	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(retry.WhenLeading(concurrency))
-	return wake.Register(b, []wake.Watch{
-		wake.Self(&argocd.Application{}, changed()),
-		wake.Of(&clusterv1beta1.PlacementDecision{}, r.followers),
+	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(loop.LeaderOptions(concurrency))
+	return loop.Register(b, []loop.Watch{
+		loop.WatchSelf(&argocd.Application{}, changed()),
+		loop.WatchOf(&clusterv1beta1.PlacementDecision{}, r.followers),
 	}).Complete(r)
 }
 
@@ -40,7 +39,7 @@ func (r *Reconciler) followers(ctx context.Context, decision client.Object) []re
 	if name == "" {
 		return nil
 	}
-	return wake.Requests(index.Followers(ctx, r.Client, decision.GetNamespace(), name))
+	return loop.Requests(index.Followers(ctx, r.Client, decision.GetNamespace(), name))
 }
 
 // facts are the fields of an Application that the decision reads, and the written warning.

@@ -74,10 +74,10 @@ func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *deliv
 	case result.conflict:
 		return loop.Conflict, nil
 	case result.exists:
-		return loop.Learned, seen.observeOwn(ctx)
+		return loop.FactsChanged, seen.observeOwn(ctx)
 	case result.refusal != nil:
 		seen.Refusal = result.refusal
-		return loop.Learned, nil
+		return loop.FactsChanged, nil
 	}
 	return loop.Done, nil
 }

@@ -56,8 +56,8 @@ func TestApply(t *testing.T) {
 		"a conflict":                 {answers: map[string]error{"going": conflict}, want: loop.Conflict},
 		"the work to delete is gone": {answers: map[string]error{"going": missing}, told: true},
 		"the work to change is gone": {answers: map[string]error{"changed": missing}, want: loop.Conflict},
-		"the work to create exists":  {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: loop.Learned, unmade: true},
-		"the hub refuses":            {answers: map[string]error{"new": forbidden}, want: loop.Learned, refused: true, unmade: true},
+		"the work to create exists":  {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: loop.FactsChanged, unmade: true},
+		"the hub refuses":            {answers: map[string]error{"new": forbidden}, want: loop.FactsChanged, refused: true, unmade: true},
 		"the Application changed":    {answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
 		"the Application is gone":    {answers: map[string]error{"hub": missing}, told: true},
 	} {

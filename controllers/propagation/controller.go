@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Decide:      func(ctx context.Context) (*delivery.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context, _ *delivery.Plan) (bool, error) { return r.observeLive(ctx, seen) },
 		Apply:       func(ctx context.Context, p *delivery.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
-		Wait:        func(p *delivery.Plan) ctrl.Result { return loop.Again(p.Wait.After, p.Wait.Backoff) },
+		Wait:        func(p *delivery.Plan) ctrl.Result { return loop.Requeue(p.Wait.After, p.Wait.Backoff) },
 	}.Run(ctx)
 }
 

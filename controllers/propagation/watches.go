@@ -17,9 +17,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -30,13 +28,13 @@ import (
 
 // SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	options := retry.Options(concurrency)
-	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known, setOf(r))
+	options := loop.Options(concurrency)
+	options.NewQueue = loop.StandbyQueue(mgr.Elected(), r.known, setOf(r))
 	r.losses.window = r.LossWindow
-	r.losses.waits = func() bool { return leaderless.Waits(mgr.Elected()) }
+	r.losses.waits = func() bool { return loop.IsStandby(mgr.Elected()) }
 	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r.Client, app) }
 	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
-	running, err := wake.Register(b, r.Watches()).Build(r)
+	running, err := loop.Register(b, r.Watches()).Build(r)
 	if err != nil {
 		return err
 	}
@@ -51,15 +49,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // Watches returns the watches on objects of the shared cache, with the watch of the Applications first. Applications
 // without the pull label are in a separate cache: see Unlabelled. Watches of ApplicationSets are added later: see
 // WatchSets.
-func (r *Reconciler) Watches() []wake.Watch {
-	return slices.Concat([]wake.Watch{
-		wake.Self(&argocd.Application{},
+func (r *Reconciler) Watches() []loop.Watch {
+	return slices.Concat([]loop.Watch{
+		loop.WatchSelf(&argocd.Application{},
 			r.losses.watched(), r.uncached.watched(r.losses.waiting), applicationChanged(), r.times.watched(r.losses.waiting)),
-		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
-		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
-		wake.Of(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
-		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
-		wake.Of(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
+		loop.WatchOf(&argocd.Application{}, r.claimants, targetChanged()),
+		loop.WatchOf(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
+		loop.WatchOf(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
+		loop.WatchOf(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
+		loop.WatchOf(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
 	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 
@@ -164,7 +162,7 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // waitingFor returns the Applications whose target a work keeps. An update calls waitingFor for the old and for the new
@@ -176,7 +174,7 @@ func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconc
 		target.Namespace, target.Name, target.Annotations = kept.Namespace, kept.Name, map[string]string{apis.AnnotationCluster: obj.GetNamespace()}
 		keys = append(keys, index.ApplicationsOfTarget(ctx, r.Client, target)...)
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // releasing returns the Applications in release on a cluster.
@@ -191,14 +189,14 @@ func releasing(ctx context.Context, cached client.Reader, cluster string) []reco
 			keys = append(keys, key)
 		}
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // applicationsOfCluster returns the Applications that ask for a cluster, and the Applications with works on the
 // cluster. The latter may have moved away, and wait for the cluster.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r.Client, obj.GetName())
-	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, client.InNamespace(obj.GetName()))...))
+	return loop.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, client.InNamespace(obj.GetName()))...))
 }
 
 // everything returns all Applications.
@@ -217,7 +215,7 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 // claimants returns the further Applications with the same target as a new, deleted or changed Application.
 func (r *Reconciler) claimants(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfTarget(ctx, r.Client, obj.(*argocd.Application))
-	return wake.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
+	return loop.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
 }
 
 // WatchSets watches ApplicationSets: an ApplicationSet can pause Applications, and decides about their end. Call
@@ -232,8 +230,8 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 }
 
 // Sets returns the watches of ApplicationSets as data, for a hub with this kind.
-func Sets(r *Reconciler) []wake.Watch {
-	return []wake.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r.Client)}
+func Sets(r *Reconciler) []loop.Watch {
+	return []loop.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r.Client)}
 }
 
 // applicationsOfSet returns the Applications of an ApplicationSet, and former Applications of the set with remaining
@@ -241,5 +239,5 @@ func Sets(r *Reconciler) []wake.Watch {
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfSet(ctx, r.Client, client.ObjectKeyFromObject(obj))
 	ofSet := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(client.ObjectKeyFromObject(obj))}
-	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, ofSet)...))
+	return loop.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, ofSet)...))
 }

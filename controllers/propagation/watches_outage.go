@@ -14,18 +14,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/sets"
-	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // watchesOfOutages queues the Applications whose deletion waits for the end of an outage. The event is a
 // PlacementDecision, in any namespace, that chooses the cluster again.
-func watchesOfOutages(cached client.Reader, follows bool) []wake.Watch {
+func watchesOfOutages(cached client.Reader, follows bool) []loop.Watch {
 	if !follows {
 		return nil // these Applications are reconciled every minute
 	}
-	return []wake.Watch{{Object: &clusterv1beta1.PlacementDecision{}, Handler: onChosen(cached)}}
+	return []loop.Watch{{Object: &clusterv1beta1.PlacementDecision{}, Handler: onChosen(cached)}}
 }
 
 // onChosen queues the Applications in deletion on newly chosen clusters of a PlacementDecision. Most changes of a large
@@ -36,7 +36,7 @@ func onChosen(cached client.Reader) handler.Funcs {
 			if slices.Contains(before, cluster) {
 				continue
 			}
-			for _, request := range wake.Requests(going(index.Applications(ctx, cached, index.ByCluster, cluster))) {
+			for _, request := range loop.Requests(going(index.Applications(ctx, cached, index.ByCluster, cluster))) {
 				q.Add(request)
 			}
 		}
@@ -53,11 +53,11 @@ func onChosen(cached client.Reader) handler.Funcs {
 
 // endsOfSets queues the Applications in deletion when the ApplicationSet is deleted or gets a new spec. An outage of
 // the cluster is then not the reason of the deletion any more.
-func endsOfSets(cached client.Reader) wake.Watch {
+func endsOfSets(cached client.Reader) loop.Watch {
 	whom := func(ctx context.Context, set client.Object) []reconcile.Request {
-		return wake.Requests(going(index.Applications(ctx, cached, index.BySet, client.ObjectKeyFromObject(set).String())))
+		return loop.Requests(going(index.Applications(ctx, cached, index.BySet, client.ObjectKeyFromObject(set).String())))
 	}
-	return wake.Of(sets.Object(), whom, predicate.Funcs{
+	return loop.WatchOf(sets.Object(), whom, predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||

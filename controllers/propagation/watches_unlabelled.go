@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/trim"
-	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -53,7 +53,7 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 }
 
 // Unlabelled returns the watch of the Applications without the pull label.
-func Unlabelled() wake.Watch { return wake.Self(applicationMetadata(), endChanged()) }
+func Unlabelled() loop.Watch { return loop.WatchSelf(applicationMetadata(), endChanged()) }
 
 // applicationMetadata returns the object for a watch of the metadata of Applications.
 func applicationMetadata() *metav1.PartialObjectMetadata {

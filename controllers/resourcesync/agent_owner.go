@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/appreport"
 )
@@ -120,7 +120,7 @@ func (o *owners) setup(mgr ctrl.Manager) error {
 			ownersChanged())).
 		WatchesRawSource(source.Kind(mgr.GetCache(), &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(o.reportOf),
 			cameOrWent())).
-		WithOptions(retry.WhenLeading(ownerWorkers)).
+		WithOptions(loop.LeaderOptions(ownerWorkers)).
 		Complete(o)
 }
 

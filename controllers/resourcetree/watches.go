@@ -22,8 +22,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -38,13 +37,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("resourcetree").
 		For(&argocd.Application{}, builder.WithPredicates(changed())).
-		WithOptions(retry.WhenLeading(concurrency))
+		WithOptions(loop.LeaderOptions(concurrency))
 	for _, s := range r.Changes {
 		b.WatchesRawSource(s.Changes(itself))
 	}
 	if r.Access != nil {
 		paths := r.Access.Paths.cache
-		wake.Add(b, r.watchesOfAccess()).
+		loop.AddWatches(b, r.watchesOfAccess()).
 			WatchesRawSource(source.Kind(paths, &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
 			WatchesRawSource(source.Kind(paths, &corev1.ConfigMap{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSettings), hubEnabledChanged()))
 	}
@@ -58,21 +57,21 @@ func itself(app types.NamespacedName) []reconcile.Request {
 
 // watchesOfAccess wake Applications when a condition of their access changes: a live entry must not outlive its grant
 // or its work. The watches of Access.Paths use a separate cache.
-func (r *Reconciler) watchesOfAccess() []wake.Watch {
+func (r *Reconciler) watchesOfAccess() []loop.Watch {
 	return append(r.Access.Grants.Watches(),
-		wake.Of(&workv1.ManifestWork{}, r.ofWork, deliveryChanged()),
-		wake.Of(&clusterv1.ManagedCluster{}, r.ofCluster, clusterChanged()),
-		wake.Of(hubside.Namespace(), r.ofCluster, hubside.FactsChanged()))
+		loop.WatchOf(&workv1.ManifestWork{}, r.ofWork, deliveryChanged()),
+		loop.WatchOf(&clusterv1.ManagedCluster{}, r.ofCluster, clusterChanged()),
+		loop.WatchOf(hubside.Namespace(), r.ofCluster, hubside.FactsChanged()))
 }
 
 // ofWork returns requests for the Applications that must have the work.
 func (r *Reconciler) ofWork(ctx context.Context, w client.Object) []reconcile.Request {
-	return wake.Requests(index.ApplicationsOfWork(ctx, r.Client, client.ObjectKeyFromObject(w)))
+	return loop.Requests(index.ApplicationsOfWork(ctx, r.Client, client.ObjectKeyFromObject(w)))
 }
 
 // ofCluster returns requests for the Applications of a cluster.
 func (r *Reconciler) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	return wake.Requests(index.ApplicationsOfCluster(ctx, r.Client, cluster.GetName()))
+	return loop.Requests(index.ApplicationsOfCluster(ctx, r.Client, cluster.GetName()))
 }
 
 // deliveryChanged passes the changes of a work read by work.Delivered.
@@ -100,12 +99,12 @@ func (r *Reconciler) ofSecret(ctx context.Context, s *corev1.Secret) []reconcile
 	if p.Name != p.Cluster {
 		keys = append(keys, index.ApplicationsOfCluster(ctx, r.Client, p.Name)...)
 	}
-	return wake.Requests(keys)
+	return loop.Requests(keys)
 }
 
 // ofSettings returns requests for all Applications.
 func (r *Reconciler) ofSettings(ctx context.Context, _ *corev1.ConfigMap) []reconcile.Request {
-	return wake.Requests(index.AllApplications(ctx, r.Client))
+	return loop.Requests(index.AllApplications(ctx, r.Client))
 }
 
 // hubEnabledChanged passes changes of the key hubEnabled.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/hubapp"
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
@@ -79,7 +79,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	}
 	err = r.write(ctx, app, status, since)
 	if apierrors.IsConflict(err) {
-		return retry.Slower(), nil
+		return loop.Backoff(), nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

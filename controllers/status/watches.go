@@ -15,7 +15,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
@@ -37,7 +37,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		For(&argocd.Application{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&clusterv1.ManagedCluster{}, clusters.handler(), builder.WithPredicates(availabilityChanged())).
 		WatchesRawSource(source.Func(clusters.source)).
-		WithOptions(retry.WhenLeading(concurrency))
+		WithOptions(loop.LeaderOptions(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(r.hear))
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -52,15 +52,15 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisi
 // Watches wake the Applications whose rights a change may have changed: the Applications that ask for a changed right,
 // and the Applications of works that use the right. Labels of clusters do not count here: the watch of ManagedClusters
 // covers labels.
-func (c *Checker) Watches() []wake.Watch {
-	watches := []wake.Watch{wake.Of(&argocd.AppProject{}, c.ofProject, rulesChanged())}
+func (c *Checker) Watches() []loop.Watch {
+	watches := []loop.Watch{loop.WatchOf(&argocd.AppProject{}, c.ofProject, rulesChanged())}
 	if c.Clusters == None {
 		return watches
 	}
 	return append(watches,
-		wake.Of(&clusterv1beta2.ManagedClusterSetBinding{}, c.ofBinding, predicate.GenerationChangedPredicate{}),
-		wake.Of(&clusterv1beta2.ManagedClusterSet{}, c.ofSet, predicate.GenerationChangedPredicate{}),
-		wake.Watch{Object: &clusterv1beta1.PlacementDecision{}, Handler: c.onDecision()},
+		loop.WatchOf(&clusterv1beta2.ManagedClusterSetBinding{}, c.ofBinding, predicate.GenerationChangedPredicate{}),
+		loop.WatchOf(&clusterv1beta2.ManagedClusterSet{}, c.ofSet, predicate.GenerationChangedPredicate{}),
+		loop.Watch{Object: &clusterv1beta1.PlacementDecision{}, Handler: c.onDecision()},
 	)
 }
 
@@ -76,7 +76,7 @@ func rulesChanged() predicate.Predicate {
 func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfProject(ctx, c.Reader, project.GetName())
 	carried := client.MatchingFields{byCarriedProject: project.GetName()}
-	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, c.Reader, carried)...))
+	return loop.Requests(append(keys, index.ApplicationsOfWorks(ctx, c.Reader, carried)...))
 }
 
 // carriedProject returns the AppProject of the Application in a ManifestWork.
@@ -88,7 +88,7 @@ func carriedProject(obj client.Object) []string {
 }
 
 func (c *Checker) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
-	return wake.Requests(index.ApplicationsOfNamespace(ctx, c.Reader, binding.GetNamespace()))
+	return loop.Requests(index.ApplicationsOfNamespace(ctx, c.Reader, binding.GetNamespace()))
 }
 
 func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Request {
@@ -107,7 +107,7 @@ func (c *Checker) onDecision() handler.Funcs {
 	enqueue := func(ctx context.Context, namespace string, clusters []string, q queue) {
 		for _, cluster := range clusters {
 			keys := index.ApplicationsOfNamespaceAndCluster(ctx, c.Reader, namespace, cluster)
-			for _, request := range wake.Requests(append(keys, c.sentFrom(ctx, namespace, cluster)...)) {
+			for _, request := range loop.Requests(append(keys, c.sentFrom(ctx, namespace, cluster)...)) {
 				q.Add(request)
 			}
 		}

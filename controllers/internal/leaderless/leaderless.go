@@ -1,6 +1,4 @@
-// Package leaderless has the parts for waiting replicas as well as for the leader, and limits the memory of the parts
-// on a waiting replica. The controllers with their own cache use the package, and propagation uses the package for its
-// queue.
+// Package leaderless fills caches on waiting replicas as well as on the leader.
 package leaderless
 
 import (

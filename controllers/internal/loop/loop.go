@@ -7,8 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/towline-io/towline/controllers/internal/retry"
 )
 
 // Behind is how long to wait when the cache lags behind the API server. Usually the change itself wakes the object, but
@@ -35,8 +33,8 @@ const (
 	// change.
 	Conflict
 
-	// Learned means that a write revealed a new fact. The facts now include the new fact.
-	Learned
+	// FactsChanged means that a write revealed a new fact. The facts now include the new fact.
+	FactsChanged
 )
 
 // Phases are the phases of a reconcile for an observed object.
@@ -87,22 +85,22 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		case err != nil:
 			return ctrl.Result{}, err
 		case met == Conflict:
-			return retry.Slower(), nil
-		case met == Learned:
+			return Backoff(), nil
+		case met == FactsChanged:
 			continue
 		case soon:
 			return sooner(p.Wait(plan)), nil
 		}
 		return p.Wait(plan), nil
 	}
-	return retry.Slower(), nil
+	return Backoff(), nil
 }
 
-// Again returns when to reconcile again. With backoff, the queue's growing delay applies. Without backoff, the
+// Requeue returns when to reconcile again. With backoff, the queue's growing delay applies. Without backoff, the
 // reconcile repeats after the given duration, or never if the duration is zero.
-func Again(after time.Duration, backoff bool) ctrl.Result {
+func Requeue(after time.Duration, backoff bool) ctrl.Result {
 	if backoff {
-		return retry.Slower()
+		return Backoff()
 	}
 	return ctrl.Result{RequeueAfter: after}
 }

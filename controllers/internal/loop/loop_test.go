@@ -41,12 +41,12 @@ func TestRun(t *testing.T) {
 		"the first decision fails":    {fails: true},
 		"the second decision fails":   {plans: []plan{"a"}, looked: 1, fails: true},
 		"a conflict":                  {plans: []plan{""}, met: []Outcome{Conflict}, applied: []plan{""}, backoff: true},
-		"something was learned":       {plans: []plan{"", ""}, met: []Outcome{Learned}, applied: []plan{"", ""}, after: time.Hour},
-		"learned past the cache":      {plans: []plan{"a", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"a", "a"}, looked: 1, after: time.Hour},
+		"something was learned":       {plans: []plan{"", ""}, met: []Outcome{FactsChanged}, applied: []plan{"", ""}, after: time.Hour},
+		"learned past the cache":      {plans: []plan{"a", "a", "a"}, met: []Outcome{FactsChanged}, applied: []plan{"a", "a"}, looked: 1, after: time.Hour},
 		"ever more is learned": {
-			plans: []plan{"", "", "", ""}, met: []Outcome{Learned, Learned, Learned, Learned},
+			plans: []plan{"", "", "", ""}, met: []Outcome{FactsChanged, FactsChanged, FactsChanged, FactsChanged},
 			applied: []plan{"", "", "", ""}, backoff: true},
-		"learned, and then it destroys": {plans: []plan{"", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"", "a"}, looked: 1, after: time.Hour},
+		"learned, and then it destroys": {plans: []plan{"", "a", "a"}, met: []Outcome{FactsChanged}, applied: []plan{"", "a"}, looked: 1, after: time.Hour},
 	} {
 		t.Run(title, func(t *testing.T) {
 			var applied []plan
@@ -73,7 +73,7 @@ func TestRun(t *testing.T) {
 				},
 				Wait: func(plan) ctrl.Result { return ctrl.Result{RequeueAfter: time.Hour} },
 			}.Run(t.Context())
-			if (err != nil) != tc.fails || err == nil && (got.RequeueAfter != tc.after || got.Requeue != tc.backoff) { //nolint:staticcheck // see retry.Slower
+			if (err != nil) != tc.fails || err == nil && (got.RequeueAfter != tc.after || got.Requeue != tc.backoff) { //nolint:staticcheck // see Backoff
 				t.Errorf("got %v, %v", got, err)
 			}
 			if !slices.Equal(applied, tc.applied) || looked != tc.looked {
@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 func TestAFailureOfAWrite(t *testing.T) {
 	_, err := Phases[plan]{
 		Decide: func(context.Context) (plan, error) { return "", nil },
-		Apply:  func(context.Context, plan) (Outcome, error) { return Learned, errors.New("no") },
+		Apply:  func(context.Context, plan) (Outcome, error) { return FactsChanged, errors.New("no") },
 	}.Run(t.Context())
 	if err == nil {
 		t.Error("nobody hears of it")

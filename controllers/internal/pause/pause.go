@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/sets"
-	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -41,7 +41,7 @@ func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.Map
 }
 
 // Sets returns the watch of Watch as data. From this call on, the Reader reads ApplicationSets.
-func (r *Reader) Sets(to handler.MapFunc) wake.Watch { return r.sets.Of(to, changed()) }
+func (r *Reader) Sets(to handler.MapFunc) loop.Watch { return r.sets.Of(to, changed()) }
 
 // By returns the name of the object with the annotation for the Application's pause, or an empty string.
 func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {

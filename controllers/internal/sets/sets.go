@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -51,9 +51,9 @@ func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapF
 func (k *Known) Serve() { k.served.Store(true) }
 
 // Of returns the watch of Watch as data. From this call on, Get reads ApplicationSets.
-func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) wake.Watch {
+func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) loop.Watch {
 	k.served.Store(true)
-	return wake.Of(Object(), to, changed)
+	return loop.WatchOf(Object(), to, changed)
 }
 
 // Get returns the named ApplicationSet from the given reader. Get returns nil if the ApplicationSet does not exist, or

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -62,11 +62,11 @@ func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argo
 }
 
 // Watches wake the Applications of whom when the label changes.
-func (r *Reader) Watches(whom handler.MapFunc) []wake.Watch {
+func (r *Reader) Watches(whom handler.MapFunc) []loop.Watch {
 	if r == nil {
 		return nil
 	}
-	return []wake.Watch{wake.Of(&corev1.ConfigMap{}, whom, changed())}
+	return []loop.Watch{loop.WatchOf(&corev1.ConfigMap{}, whom, changed())}
 }
 
 // Cache limits a cache to the settings of the Argo CD in a namespace, and to the label in the settings.

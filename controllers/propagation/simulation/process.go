@@ -21,9 +21,9 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/trim"
-	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/status"
@@ -54,7 +54,7 @@ type process struct {
 
 	sender   *propagation.Reconciler
 	reporter *status.Reconciler
-	wakes    [kinds + 1][]wake.Watch
+	wakes    [kinds + 1][]loop.Watch
 	sends    *queue
 	reports  *queue
 
@@ -105,7 +105,7 @@ func (p *process) build() {
 		p.world.indexes = p.indexes
 	}
 	if !p.leads {
-		p.sender, p.reporter, p.wakes = nil, nil, [kinds + 1][]wake.Watch{} // start builds them when the process begins to lead
+		p.sender, p.reporter, p.wakes = nil, nil, [kinds + 1][]loop.Watch{} // start builds them when the process begins to lead
 		return
 	}
 	p.sender = &propagation.Reconciler{
@@ -120,13 +120,13 @@ func (p *process) build() {
 	p.reporter = &status.Reconciler{
 		Client: c, Live: live, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},
 	}
-	p.wakes = [kinds + 1][]wake.Watch{}
+	p.wakes = [kinds + 1][]loop.Watch{}
 	for _, s := range p.sender.Watches() {
 		k := kindOf(s.Object)
 		p.wakes[k] = append(p.wakes[k], s)
 	}
 	p.wakes[applicationSets] = propagation.Sets(p.sender)
-	p.wakes[unlabelled] = []wake.Watch{propagation.Unlabelled()}
+	p.wakes[unlabelled] = []loop.Watch{propagation.Unlabelled()}
 }
 
 // clone returns a copy of the process, in a clone of the world.
@@ -241,7 +241,7 @@ func (p *process) tellHidden(c change) {
 }
 
 // dispatch sends a change through the shipped predicates and mappings.
-func (p *process) dispatch(to []wake.Watch, before, after *item) {
+func (p *process) dispatch(to []loop.Watch, before, after *item) {
 	ctx := p.world.ctx
 	for _, s := range to {
 		switch {
@@ -525,7 +525,7 @@ func (q *queue) AddAfter(r reconcile.Request, after time.Duration) {
 	}
 }
 
-// AddRateLimited implements workqueue.TypedRateLimitingInterface, with the pace of package retry.
+// AddRateLimited implements workqueue.TypedRateLimitingInterface, with the pace of package loop.
 func (q *queue) AddRateLimited(r reconcile.Request) {
 	n := q.failures[r.NamespacedName]
 	q.failures[r.NamespacedName]++

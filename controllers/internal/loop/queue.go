@@ -1,4 +1,4 @@
-package leaderless
+package loop
 
 import (
 	"sync"
@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Waits returns true if this replica does not lead. elected is the channel of manager.Manager.Elected.
-func Waits(elected <-chan struct{}) bool {
+// IsStandby returns true if this replica does not lead. elected is the channel of manager.Manager.Elected.
+func IsStandby(elected <-chan struct{}) bool {
 	select {
 	case <-elected:
 		return false
@@ -20,32 +20,32 @@ func Waits(elected <-chan struct{}) bool {
 // slack is how many requests a waiting replica may hold beyond twice the known requests.
 const slack = 1024
 
-// Queue returns a constructor for the queue of a controller with warm-up (controller-runtime v0.23). While the replica
-// waits, the watches fill the queue and no worker empties the queue. Requests of deleted objects are dropped: known
-// returns true for a request with something to do. On election, the queue hands out the remaining requests group by
-// group.
-func Queue(
+// StandbyQueue returns a constructor for the queue of a controller with warm-up (controller-runtime v0.23). While the
+// replica waits, the watches fill the queue and no worker empties the queue. Requests of deleted objects are dropped:
+// known returns true for a request with something to do. On election, the queue hands out the remaining requests group
+// by group.
+func StandbyQueue(
 	elected <-chan struct{}, known func(reconcile.Request) bool, group func(reconcile.Request) string,
-) func(string, workqueue.TypedRateLimiter[reconcile.Request]) Requests {
-	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Requests {
+) func(string, workqueue.TypedRateLimiter[reconcile.Request]) RequestQueue {
+	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) RequestQueue {
 		q := &queue{
-			Requests: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name}),
-			known:    known,
-			group:    group,
-			held:     map[reconcile.Request]bool{},
-			ended:    make(chan struct{}),
+			RequestQueue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name}),
+			known:        known,
+			group:        group,
+			held:         map[reconcile.Request]bool{},
+			ended:        make(chan struct{}),
 		}
 		go q.lead(elected)
 		return q
 	}
 }
 
-// Requests is the queue of a controller.
-type Requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
+// RequestQueue is the queue of a controller.
+type RequestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // queue holds the added requests until the replica leads.
 type queue struct {
-	Requests
+	RequestQueue
 	known func(reconcile.Request) bool
 	group func(reconcile.Request) string
 	ended chan struct{}
@@ -61,7 +61,7 @@ func (q *queue) Add(req reconcile.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.held == nil {
-		q.Requests.Add(req)
+		q.RequestQueue.Add(req)
 		return
 	}
 	q.held[req] = true
@@ -97,7 +97,7 @@ func (q *queue) lead(elected <-chan struct{}) {
 	}
 	for _, requests := range groups {
 		for _, req := range requests {
-			q.Requests.Add(req)
+			q.RequestQueue.Add(req)
 		}
 	}
 	q.held = nil
@@ -106,5 +106,5 @@ func (q *queue) lead(elected <-chan struct{}) {
 // ShutDown implements workqueue.TypedInterface.
 func (q *queue) ShutDown() {
 	q.once.Do(func() { close(q.ended) })
-	q.Requests.ShutDown()
+	q.RequestQueue.ShutDown()
 }

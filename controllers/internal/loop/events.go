@@ -1,6 +1,4 @@
-// Package events limits the events for many Applications, so that the events do not cost the hub more than the
-// Applications.
-package events
+package loop
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -16,9 +14,9 @@ const (
 	burst     = 100
 )
 
-// Sparing returns a recorder that drops Normal events beyond the limit, as in a rollout to a whole fleet. Warnings are
-// always recorded.
-func Sparing(recorder events.EventRecorder) events.EventRecorder {
+// LimitEvents returns a recorder that drops Normal events beyond the limit, as in a rollout to a whole fleet. Warnings
+// are always recorded. Without a limit, the events would cost the hub more than the Applications.
+func LimitEvents(recorder events.EventRecorder) events.EventRecorder {
 	return &sparing{recorder, flowcontrol.NewTokenBucketPassiveRateLimiter(perSecond, burst)}
 }
 

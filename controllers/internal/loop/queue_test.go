@@ -1,4 +1,4 @@
-package leaderless_test
+package loop_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/loop"
 )
 
 func request(name string) reconcile.Request {
@@ -23,7 +23,7 @@ func known(reconcile.Request) bool { return true }
 // TestGroups: the queue hands out the held requests group by group.
 func TestGroups(t *testing.T) {
 	elected := make(chan struct{})
-	q := leaderless.Queue(elected, known, groupOf)("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	q := loop.StandbyQueue(elected, known, groupOf)("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
 	const groups, each = 5, 10
 	for n := range each {
@@ -48,7 +48,7 @@ func TestGroups(t *testing.T) {
 // TestQueue: the queue holds added requests until the replica leads, and drops the requests of objects deleted by then.
 func TestQueue(t *testing.T) {
 	elected, there, asked := make(chan struct{}), map[string]bool{"a": true, "b": true}, 0
-	q := leaderless.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] }, groupOf)("test",
+	q := loop.StandbyQueue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] }, groupOf)("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	const gone = 100_000
@@ -81,7 +81,7 @@ func TestQueue(t *testing.T) {
 
 // TestQueueOfAReplicaThatNeverLeads: the queue of a replica that never leads ends at ShutDown.
 func TestQueueOfAReplicaThatNeverLeads(t *testing.T) {
-	q := leaderless.Queue(make(chan struct{}), known, groupOf)("test",
+	q := loop.StandbyQueue(make(chan struct{}), known, groupOf)("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	q.ShutDown()

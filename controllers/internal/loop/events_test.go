@@ -1,4 +1,4 @@
-package events
+package loop
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 func TestSparing(t *testing.T) {
 	const n = 5 * burst
 	fake := events.NewFakeRecorder(3 * n)
-	recorder := Sparing(fake)
+	recorder := LimitEvents(fake)
 	for range n {
 		recorder.Eventf(&corev1.Pod{}, nil, corev1.EventTypeNormal, "Propagated", "Propagate", "made %d", 1)
 		recorder.Eventf(&corev1.Pod{}, nil, corev1.EventTypeWarning, "ClusterNotFound", "Propagate", "no")

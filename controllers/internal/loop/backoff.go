@@ -1,5 +1,4 @@
-// Package retry defines the pace of retries for all controllers of the hub.
-package retry
+package loop
 
 import (
 	"time"
@@ -10,11 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Slower requeues an object with the queue's growing delay. The object has changed between the cache and a write, or
+// Backoff requeues an object with the queue's growing delay. The object has changed between the cache and a write, or
 // cannot be written for now. The watch brings the change soon and usually wakes the controller, but some changes do
 // not. When an API server's watches are seconds behind, retries at a steady pace would add many failing writes to the
 // server's load.
-func Slower() reconcile.Result {
+func Backoff() reconcile.Result {
 	return reconcile.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
 }
 
@@ -32,10 +31,10 @@ func Options(concurrency int) controller.Options {
 	}
 }
 
-// WhenLeading returns the options of a controller that looks at all objects when its replica begins to lead. The
+// LeaderOptions returns the options of a controller that looks at all objects when its replica begins to lead. The
 // controller gets no events while the replica waits: no worker would empty the queue, and the queue would keep every
 // object ever seen.
-func WhenLeading(concurrency int) controller.Options {
+func LeaderOptions(concurrency int) controller.Options {
 	o := Options(concurrency)
 	o.EnableWarmup = ptr.To(false)
 	return o

@@ -1,6 +1,4 @@
-// Package wake describes the wake-ups of a controller as data: a manager registers the watches, and a simulation
-// delivers events to the watches.
-package wake
+package loop
 
 import (
 	"k8s.io/apimachinery/pkg/types"
@@ -11,7 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Watch is a watched kind of object, with the relevant changes and the woken requests.
+// Watch is a watched kind of object, with the relevant changes and the woken requests. Watches are data: a manager
+// registers the watches, and a simulation delivers events to the watches.
 type Watch struct {
 	// Object is an object of the kind.
 	Object client.Object
@@ -23,24 +22,24 @@ type Watch struct {
 	Handler handler.EventHandler
 }
 
-// Self returns the watch of the controller's own objects.
-func Self(object client.Object, changed ...predicate.Predicate) Watch {
+// WatchSelf returns the watch of the controller's own objects.
+func WatchSelf(object client.Object, changed ...predicate.Predicate) Watch {
 	return Watch{Object: object, Changed: changed, Handler: &handler.EnqueueRequestForObject{}}
 }
 
-// Of returns the watch of objects whose changes wake the requests of whom.
-func Of(object client.Object, whom handler.MapFunc, changed ...predicate.Predicate) Watch {
+// WatchOf returns the watch of objects whose changes wake the requests of whom.
+func WatchOf(object client.Object, whom handler.MapFunc, changed ...predicate.Predicate) Watch {
 	return Watch{Object: object, Changed: changed, Handler: handler.EnqueueRequestsFromMapFunc(whom)}
 }
 
 // Register adds watches to a controller. The first watch must be for the controller's own objects.
 func Register(b *builder.Builder, watches []Watch) *builder.Builder {
 	b.For(watches[0].Object, builder.WithPredicates(watches[0].Changed...))
-	return Add(b, watches[1:])
+	return AddWatches(b, watches[1:])
 }
 
-// Add adds further watches to a controller.
-func Add(b *builder.Builder, watches []Watch) *builder.Builder {
+// AddWatches adds further watches to a controller.
+func AddWatches(b *builder.Builder, watches []Watch) *builder.Builder {
 	for _, w := range watches {
 		b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Changed...))
 	}
