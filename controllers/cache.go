@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/sieve"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
@@ -51,7 +51,7 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
-		NewInformer:                 index.NewInformer,
+		NewInformer:                 informer.New,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&argocd.Application{}:       {Label: pulled, Transform: homes.Transform(trim.Application)},
@@ -70,7 +70,7 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 func Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
-	config.Wrap(sieve.Counted)
+	config.Wrap(informer.Counted)
 	return config
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/sets"
@@ -194,7 +194,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 // addAppInfo adds the metric of the Applications. Every replica serves the metric from its cache.
 func addAppInfo(mgr ctrl.Manager) error {
-	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
+	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
 		return err
 	}
 	if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {

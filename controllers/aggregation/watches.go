@@ -17,7 +17,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/crd"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -33,7 +33,7 @@ const crdName = "multiclusterapplicationsetreports." + apis.Group
 // parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	measured.Store(&r.memory)
-	err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
+	err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
 	if err != nil {
 		return err
 	}

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // SetupWithManager registers the controller. concurrency is the number of Placements that are reconciled in parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := leaderless.Hold(mgr.GetCache(), &clusterv1.ManagedCluster{}); err != nil {
+	if err := informer.Hold(mgr.GetCache(), &clusterv1.ManagedCluster{}); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).

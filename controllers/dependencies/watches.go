@@ -20,7 +20,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -35,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	// The first events of Applications and works need Secrets, possibly before the watch of Secrets has begun.
-	err := leaderless.Hold(mgr.GetCache(),
+	err := informer.Hold(mgr.GetCache(),
 		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -111,8 +111,8 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		return err
 	}
 	if err := errors.Join(
-		leaderless.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)),
-		leaderless.Add(mgr, "objects", objects, "the Secrets and ConfigMaps have not been read yet: may this ServiceAccount list them?"),
+		informer.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)),
+		informer.AddCache(mgr, "objects", objects, "the Secrets and ConfigMaps have not been read yet: may this ServiceAccount list them?"),
 	); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -43,8 +43,8 @@ func newTrust(mgr ctrl.Manager, namespace string) (*trust, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = errors.Join(leaderless.Hold(one, &corev1.ConfigMap{}),
-			leaderless.Add(mgr, name, one, "the ConfigMap "+name+" has not been read yet: may this ServiceAccount list ConfigMaps?"))
+		err = errors.Join(informer.Hold(one, &corev1.ConfigMap{}),
+			informer.AddCache(mgr, name, one, "the ConfigMap "+name+" has not been read yet: may this ServiceAccount list ConfigMaps?"))
 		if err != nil {
 			return nil, err
 		}

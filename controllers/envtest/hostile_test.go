@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/internal/size"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -83,7 +83,7 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 	if err := k8s.List(ctx, live, client.InNamespace(c.Name)); err != nil {
 		t.Fatal(err)
 	}
-	held, whole := size.Of(works), size.Of(live)
+	held, whole := trim.Size(works), trim.Size(live)
 	t.Logf("%d bytes of %d are held of each", held/n, whole/n)
 	if held/n > 64<<10 || whole/n < 1<<20 {
 		t.Errorf("%d bytes of %d are held of each", held/n, whole/n)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -23,7 +23,7 @@ var Kinds = []schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVe
 
 // SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
+	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(loop.LeaderOptions(concurrency))

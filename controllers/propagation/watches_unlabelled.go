@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
@@ -42,8 +42,8 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 		return err
 	}
 	if err := errors.Join(
-		leaderless.Hold(apps, applicationMetadata()),
-		leaderless.Add(mgr, "unlabelled", apps, "the Applications without the pull label have not been read yet"),
+		informer.Hold(apps, applicationMetadata()),
+		informer.AddCache(mgr, "unlabelled", apps, "the Applications without the pull label have not been read yet"),
 	); err != nil {
 		return err
 	}

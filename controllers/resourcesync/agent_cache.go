@@ -10,8 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
-	"github.com/towline-io/towline/controllers/internal/sieve"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
@@ -32,7 +31,7 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 		return nil, err
 	}
 	o := &owners{Client: mgr.GetClient(), reports: a.reports, live: a.live}
-	return a, errors.Join(leaderless.Add(mgr, "reports", a.reports,
+	return a, errors.Join(informer.AddCache(mgr, "reports", a.reports,
 		"the ApplicationReports have not been read yet: may this ServiceAccount list them?"), o.setup(mgr))
 }
 
@@ -41,7 +40,7 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 func (a *Agent) newInformer(
 	lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, by toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	held := sieve.New(lw)
+	held := informer.NewSieve(lw)
 	held.Transform, held.Begin, held.Gone, held.Watches = a.hold, a.held.begin, a.forget, true
 	return toolscache.NewSharedIndexInformer(held, obj, resync, by)
 }

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/size"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/appreport"
 )
@@ -156,7 +156,7 @@ func (a *Agent) hold(obj any) (any, error) {
 		out.Tree = r.Tree
 	}
 	appreport.Bound(out)
-	if !a.held.whole(key, size.Of(out)) {
+	if !a.held.whole(key, trim.Size(out)) {
 		appreport.Brief(out)
 	}
 	return out, nil

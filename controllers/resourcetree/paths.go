@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -70,7 +70,7 @@ func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error
 			return nil, err
 		}
 	}
-	return &Paths{Reader: c, Home: home, cache: c}, leaderless.Add(mgr, "cluster-secrets", c,
+	return &Paths{Reader: c, Home: home, cache: c}, informer.AddCache(mgr, "cluster-secrets", c,
 		"the cluster Secrets of Argo CD have not been read yet: may this ServiceAccount list them?")
 }
 

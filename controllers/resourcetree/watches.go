@@ -21,7 +21,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -31,7 +31,7 @@ import (
 
 // SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
+	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).

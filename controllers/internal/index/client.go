@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/informer"
 )
 
 // Client is a manager's client that looks objects up in the shared cache's indexes without copies. A list of
@@ -19,7 +21,7 @@ type Client struct {
 	informers ctrlcache.Informers
 }
 
-// NewClient is a client.NewClientFunc for a manager with a cache of NewInformer.
+// NewClient is a client.NewClientFunc for a manager with a cache of informer.New.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	c, err := client.New(config, options)
 	if err != nil || options.Cache == nil {
@@ -36,23 +38,23 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 // filled. indexed returns an error if the cache was not started. The objects are shared with the cache: the caller must
 // not change the objects.
 func indexed[T client.Object](ctx context.Context, c *Client, of T, name, value string) ([]T, error) {
-	informer, err := c.informers.GetInformer(ctx, of)
+	found, err := c.informers.GetInformer(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	shared, ok := informer.(cache.SharedIndexInformer)
+	shared, ok := found.(cache.SharedIndexInformer)
 	if !ok {
-		return nil, fmt.Errorf("%T has no index: the cache has other informers than NewInformer creates", of)
+		return nil, fmt.Errorf("%T has no index: the cache has other informers than informer.New creates", of)
 	}
 	if !shared.HasSynced() {
 		return nil, &ctrlcache.ErrCacheNotStarted{}
 	}
-	found, err := shared.GetIndexer().ByIndex(fieldIndex+name, allNamespaces+value)
+	objects, err := shared.GetIndexer().ByIndex(informer.FieldIndex+name, informer.AllNamespaces+value)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]T, 0, len(found))
-	for _, obj := range found {
+	out := make([]T, 0, len(objects))
+	for _, obj := range objects {
 		o, ok := obj.(T)
 		if !ok {
 			return nil, fmt.Errorf("the cache of %T holds a %T", of, obj)

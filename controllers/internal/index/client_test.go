@@ -20,6 +20,7 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -34,14 +35,14 @@ type filled struct {
 	filling     bool // GetInformer blocks until the context ends
 }
 
-// informer is an informer of filled.
-type informer struct {
+// fakeInformer is an informer of filled.
+type fakeInformer struct {
 	cache.SharedIndexInformer
 	synced bool
 }
 
 // HasSynced implements cache.SharedInformer.
-func (i informer) HasSynced() bool { return i.synced }
+func (i fakeInformer) HasSynced() bool { return i.synced }
 
 // GetInformer implements cache.Informers.
 func (f *filled) GetInformer(ctx context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
@@ -50,17 +51,17 @@ func (f *filled) GetInformer(ctx context.Context, obj client.Object, _ ...ctrlca
 		return nil, ctx.Err()
 	}
 	if _, ok := obj.(*workv1.ManifestWork); ok {
-		return informer{f.works, !f.notStarted}, nil
+		return fakeInformer{f.works, !f.notStarted}, nil
 	}
-	return informer{f.apps, !f.notStarted}, nil
+	return fakeInformer{f.apps, !f.notStarted}, nil
 }
 
 // byAll adds an index in the form of controller-runtime's cache.
 func byAll(t testing.TB, of cache.SharedIndexInformer, name string, values client.IndexerFunc) {
 	t.Helper()
-	err := of.AddIndexers(cache.Indexers{fieldIndex + name: func(obj any) (out []string, err error) {
+	err := of.AddIndexers(cache.Indexers{informer.FieldIndex + name: func(obj any) (out []string, err error) {
 		for _, value := range values(obj.(client.Object)) {
-			out = append(out, allNamespaces+value)
+			out = append(out, informer.AllNamespaces+value)
 		}
 		return out, nil
 	}})
@@ -74,8 +75,8 @@ func byAll(t testing.TB, of cache.SharedIndexInformer, name string, values clien
 func newFilled(t *testing.T) (f *filled, app *argocd.Application, w *workv1.ManifestWork) {
 	t.Helper()
 	f = &filled{
-		apps:  NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}),
-		works: NewInformer(&cache.ListWatch{}, &workv1.ManifestWork{}, 0, cache.Indexers{}),
+		apps:  informer.New(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}),
+		works: informer.New(&cache.ListWatch{}, &workv1.ManifestWork{}, 0, cache.Indexers{}),
 	}
 	byAll(t, f.apps, ByWork, coarse(workOf))
 	byAll(t, f.apps, ByCluster, clusterOf)
@@ -159,7 +160,7 @@ func TestClientWithoutCache(t *testing.T) {
 
 // BenchmarkOfWork finds the Application of a work among 100,000 Applications.
 func BenchmarkOfWork(b *testing.B) {
-	f := &filled{apps: NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
+	f := &filled{apps: informer.New(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
 	byAll(b, f.apps, ByWork, coarse(workOf))
 	const n = 100_000
 	keys := make([]types.NamespacedName, n)

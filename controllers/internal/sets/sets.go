@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -40,7 +40,7 @@ type Known struct{ served atomic.Bool }
 // Watch wakes a controller for the requests of to, when the predicate passes a change of an ApplicationSet.
 func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
 	// The informer must come first: a cache without the informer refuses reads instead of waiting for the answer.
-	if err := leaderless.Hold(mgr.GetCache(), Object()); err != nil {
+	if err := informer.Hold(mgr.GetCache(), Object()); err != nil {
 		return err
 	}
 	w := k.Of(to, changed)

@@ -10,7 +10,6 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/size"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -63,13 +62,13 @@ func boundSpec(spec *workv1.ManifestWorkSpec, many bool) {
 	if many { // a work with dependencies has options for each carried object
 		limit = work.MaxPayload
 	}
-	if size.Of(spec.ManifestConfigs) > limit {
+	if Size(spec.ManifestConfigs) > limit {
 		spec.ManifestConfigs = nil
 	}
-	if size.Of(spec.Executor) > maxPairs {
+	if Size(spec.Executor) > maxPairs {
 		spec.Executor = &workv1.ManifestWorkExecutor{}
 	}
-	if size.Of(spec.DeleteOption) > maxPairs {
+	if Size(spec.DeleteOption) > maxPairs {
 		spec.DeleteOption = &workv1.DeleteOption{}
 	}
 }

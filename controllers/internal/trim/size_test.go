@@ -1,4 +1,4 @@
-package size
+package trim
 
 import (
 	"runtime"
@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-func TestOf(t *testing.T) {
+func TestSize(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	for title, tc := range map[string]struct {
 		value       any
@@ -22,15 +22,15 @@ func TestOf(t *testing.T) {
 		"a map":     {map[string]string{text: text}, 2000, 2200},
 		"room":      {make([]int64, 0, 100), 800, 832},
 	} {
-		if got := Of(tc.value); got < tc.least || got > tc.most {
+		if got := Size(tc.value); got < tc.least || got > tc.most {
 			t.Errorf("%s takes %d bytes, want %d to %d", title, got, tc.least, tc.most)
 		}
 	}
 }
 
-// TestOfMatchesTheAllocation: for the parts of reports, the estimate differs from the allocated memory by at most a
+// TestSizeMatchesTheAllocation: for the parts of reports, the estimate differs from the allocated memory by at most a
 // third.
-func TestOfMatchesTheAllocation(t *testing.T) {
+func TestSizeMatchesTheAllocation(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -42,7 +42,7 @@ func TestOfMatchesTheAllocation(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	took := int(after.HeapAlloc - before.HeapAlloc)
-	if got := Of(status); got < took*2/3 || got > took*4/3 {
+	if got := Size(status); got < took*2/3 || got > took*4/3 {
 		t.Errorf("%d bytes, and %d were allocated", got, took)
 	}
 	runtime.KeepAlive(status)

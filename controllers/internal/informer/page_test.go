@@ -1,4 +1,4 @@
-package sieve
+package informer
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func TestPagesFollowTheirSize(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			lists, limits := served(t, tc.sizes)
-			s := New(&cache.ListWatch{ListWithContextFunc: lists})
+			s := NewSieve(&cache.ListWatch{ListWithContextFunc: lists})
 			list, err := s.ListWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package unserved
+package informer
 
 import (
 	"context"
@@ -55,7 +55,7 @@ func TestAwaited(t *testing.T) {
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), tc.ends)
 					defer cancel()
-					err := do(Awaited(&cache.ListWatch{
+					err := do(awaited(&cache.ListWatch{
 						ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 							return &workv1.ManifestWorkList{}, answer()
 						},

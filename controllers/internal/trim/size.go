@@ -1,11 +1,10 @@
-// Package size estimates the memory of an object written by a cluster.
-package size
+package trim
 
 import "reflect"
 
-// Of returns the approximate number of bytes of a value, including the values behind pointers. Of supports the Go types
-// of API objects. A value with several references is counted for each reference.
-func Of(v any) int {
+// Size returns the approximate number of bytes of a value, including the values behind pointers. Size supports the Go
+// types of API objects. A value with several references is counted for each reference.
+func Size(v any) int {
 	value := reflect.ValueOf(v)
 	if !value.IsValid() {
 		return 0

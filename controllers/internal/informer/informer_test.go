@@ -1,4 +1,4 @@
-package index
+package informer
 
 import (
 	"context"
@@ -21,23 +21,23 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestNewInformer: indexes of Applications and works have only the entry for all namespaces. All other indexes have
+// TestNew: indexes of Applications and works have only the entry for all namespaces. All other indexes have
 // both entries.
-func TestNewInformer(t *testing.T) {
-	both := func(any) ([]string, error) { return []string{"ns/key", allNamespaces + "key"}, nil }
-	one, two := []string{allNamespaces + "key"}, []string{"ns/key", allNamespaces + "key"}
+func TestNew(t *testing.T) {
+	both := func(any) ([]string, error) { return []string{"ns/key", AllNamespaces + "key"}, nil }
+	one, two := []string{AllNamespaces + "key"}, []string{"ns/key", AllNamespaces + "key"}
 	for title, tc := range map[string]struct {
 		obj   runtime.Object
 		index string
 		want  []string
 	}{
-		"of Applications":             {&argocd.Application{}, "field:" + ByWork, one},
-		"of works":                    {&workv1.ManifestWork{}, "field:" + ByHubApplication, one},
-		"of something else":           {&argocd.AppProject{}, "field:" + ByWork, two},
+		"of Applications":             {&argocd.Application{}, FieldIndex + "work", one},
+		"of works":                    {&workv1.ManifestWork{}, FieldIndex + "hubApplication", one},
+		"of something else":           {&argocd.AppProject{}, FieldIndex + "work", two},
 		"an index of client-go's own": {&argocd.Application{}, cache.NamespaceIndex, two},
 	} {
 		t.Run(title, func(t *testing.T) {
-			informer := NewInformer(&cache.ListWatch{}, tc.obj, 0, cache.Indexers{})
+			informer := New(&cache.ListWatch{}, tc.obj, 0, cache.Indexers{})
 			if err := informer.AddIndexers(cache.Indexers{tc.index: both}); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestWorksAreAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const away = time.Minute
 		began, asked, server := time.Now(), 0, &older{works: 1}
-		informer := NewInformer(&cache.ListWatch{
+		informer := New(&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				if asked++; time.Since(began) < away {
 					return nil, apierrors.NewServiceUnavailable("nobody leads")
@@ -119,7 +119,7 @@ func (o *older) Watch(options metav1.ListOptions) (watch.Interface, error) {
 // TestListsAreMadeSmallPageByPage: at most a page of unreduced works is in memory at a time.
 func TestListsAreMadeSmallPageByPage(t *testing.T) {
 	server := &older{works: 1050}
-	informer := NewInformer(server, &workv1.ManifestWork{}, 0, cache.Indexers{})
+	informer := New(server, &workv1.ManifestWork{}, 0, cache.Indexers{})
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if w := obj.(*workv1.ManifestWork); w.GenerateName != "" {
 			w.GenerateName = ""

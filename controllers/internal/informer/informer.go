@@ -1,4 +1,4 @@
-package index
+package informer
 
 import (
 	"maps"
@@ -11,30 +11,28 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/sieve"
-	"github.com/towline-io/towline/controllers/internal/unserved"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// allNamespaces is the prefix of controller-runtime's index keys for look-ups across all namespaces.
-const allNamespaces = "__all_namespaces/"
+// AllNamespaces is the prefix of controller-runtime's index keys for look-ups across all namespaces.
+const AllNamespaces = "__all_namespaces/"
 
-// fieldIndex is the prefix of the names of controller-runtime's field indexes.
-const fieldIndex = "field:"
+// FieldIndex is the prefix of the names of controller-runtime's field indexes.
+const FieldIndex = "field:"
 
-// NewInformer creates the informers of the cache. controller-runtime indexes every object twice: the second entry is
-// for look-ups within a namespace. Towline never looks up Applications and works within a namespace. NewInformer leaves
+// New creates the informers of the cache. controller-runtime indexes every object twice: the second entry is
+// for look-ups within a namespace. Towline never looks up Applications and works within a namespace. New leaves
 // these entries out, so such an index cannot be combined with client.InNamespace. Together with coarse indexes, the
 // omission reduced the memory of 10,000 Applications from 212 to 149 MiB (docs/scale.md).
 //
 // Objects written by clusters are reduced page by page, if the API server does not stream lists. A server other than
 // kube-apiserver may serve works. During an outage of the server, the informer waits for the server.
-func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
+func New(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	switch obj.(type) {
 	case *argocd.Application:
 		return lean{cache.NewSharedIndexInformer(lw, obj, resync, by)}
 	case *workv1.ManifestWork:
-		return lean{newSifted(unserved.Awaited(lw), obj, resync, by)}
+		return lean{newSifted(awaited(lw), obj, resync, by)}
 	case *clusterv1.ManagedCluster:
 		return newSifted(lw, obj, resync, by)
 	}
@@ -44,11 +42,11 @@ func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duratio
 // sifted is an informer that transforms the objects of a list page by page, before the whole list is read.
 type sifted struct {
 	cache.SharedIndexInformer
-	lists *sieve.Sieve
+	lists *Sieve
 }
 
 func newSifted(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) sifted {
-	lists := sieve.New(lw)
+	lists := NewSieve(lw)
 	return sifted{cache.NewSharedIndexInformer(lists, obj, resync, by), lists}
 }
 
@@ -65,12 +63,12 @@ type lean struct{ cache.SharedIndexInformer }
 func (l lean) AddIndexers(indexers cache.Indexers) error {
 	out := maps.Clone(indexers)
 	for name, keys := range indexers {
-		if !strings.HasPrefix(name, fieldIndex) {
+		if !strings.HasPrefix(name, FieldIndex) {
 			continue
 		}
 		out[name] = func(obj any) ([]string, error) {
 			all, err := keys(obj)
-			return slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, allNamespaces) }), err
+			return slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, AllNamespaces) }), err
 		}
 	}
 	return l.SharedIndexInformer.AddIndexers(out)

@@ -1,5 +1,4 @@
-// Package leaderless fills caches on waiting replicas as well as on the leader.
-package leaderless
+package informer
 
 import (
 	"context"
@@ -12,19 +11,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Cache is a cache filled by a manager on every replica. The next leader can therefore start at once. In
+// everyReplica is a cache filled by a manager on every replica. The next leader can therefore start at once. In
 // controller-runtime (v0.23), only the manager's own cache and some kinds of caches declare that they need no leader
 // election. Other caches wait for the lead, and the controllers with warm-up would wait for these caches.
-type Cache struct{ cache.Cache }
+type everyReplica struct{ cache.Cache }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (Cache) NeedLeaderElection() bool { return false }
+func (everyReplica) NeedLeaderElection() bool { return false }
 
-// Add makes a manager fill a cache on every replica. A replica is ready only with a filled cache: a leader with an
+// AddCache makes a manager fill a cache on every replica. A replica is ready only with a filled cache: a leader with an
 // empty cache would do nothing. name is the name of the readiness check. missing is the error of the check while the
 // cache is not filled.
-func Add(mgr ctrl.Manager, name string, c cache.Cache, missing string) error {
-	return errors.Join(mgr.Add(Cache{c}), mgr.AddReadyzCheck(name, func(r *http.Request) error {
+func AddCache(mgr ctrl.Manager, name string, c cache.Cache, missing string) error {
+	return errors.Join(mgr.Add(everyReplica{c}), mgr.AddReadyzCheck(name, func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		if !c.WaitForCacheSync(ctx) {

@@ -1,8 +1,4 @@
-// Package sieve reduces objects between the API server and a cache. client-go (v0.35) transforms the objects of a watch
-// on arrival, but the objects of a list only after the whole list is read. At each start, all objects full of cluster
-// reports would be in memory together. Lists are used with API servers before Kubernetes 1.34 (1.32 excepted) and with
-// towline-maestro.
-package sieve
+package informer
 
 import (
 	"context"
@@ -16,7 +12,10 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Sieve is a ListerWatcher that transforms and filters objects.
+// Sieve is a ListerWatcher that transforms and filters objects between the API server and a cache. client-go (v0.35)
+// transforms the objects of a watch on arrival, but the objects of a list only after the whole list is read. At each
+// start, all objects full of cluster reports would be in memory together. Lists are used with API servers before
+// Kubernetes 1.34 (1.32 excepted) and with towline-maestro.
 type Sieve struct {
 	from cache.ListerWatcherWithContext
 
@@ -38,8 +37,8 @@ var (
 	_ cache.ListerWatcherWithContext = &Sieve{}
 )
 
-// New returns a Sieve for a ListerWatcher.
-func New(from cache.ListerWatcher) *Sieve {
+// NewSieve returns a Sieve for a ListerWatcher.
+func NewSieve(from cache.ListerWatcher) *Sieve {
 	return &Sieve{from: cache.ToListerWatcherWithContext(from)}
 }
 

@@ -1,8 +1,4 @@
-// Package unserved makes a cache notice quickly when an API is served again. kube-apiserver forwards some APIs to a
-// different server, for example the API of works to the server of Maestro. During an outage of the server, all requests
-// fail with 503. client-go (v0.35) then retries with a growing delay of up to a minute. Without package unserved, the
-// cache would miss changes for up to a minute after the server is back.
-package unserved
+package informer
 
 import (
 	"context"
@@ -19,9 +15,13 @@ import (
 // again is the delay before the next request after an answer 503.
 const again = time.Second
 
-// Awaited returns a ListWatch that repeats requests answered with 503. The repetition happens every second, until a
+// awaited returns a ListWatch that repeats requests answered with 503. The repetition happens every second, until a
 // different answer comes or the context ends.
-func Awaited(from cache.ListerWatcher) *cache.ListWatch {
+//
+// kube-apiserver forwards some APIs to a different server, for example the API of works to the server of Maestro.
+// During an outage of the server, all requests fail with 503. client-go (v0.35) then retries with a growing delay of up
+// to a minute, and a cache would miss changes for up to a minute after the server is back.
+func awaited(from cache.ListerWatcher) *cache.ListWatch {
 	of := cache.ToListerWatcherWithContext(from)
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
