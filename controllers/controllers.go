@@ -19,11 +19,11 @@ import (
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/home"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/placement"
 	"github.com/towline-io/towline/controllers/propagation"
@@ -296,7 +296,7 @@ func watchingSets(r interface {
 		if err := r.SetupWithManager(mgr, concurrency); err != nil {
 			return err
 		}
-		return whenServed(mgr, interval, "watch of ApplicationSets", sets.Kinds, func() error { return r.WatchSets(mgr) })
+		return whenServed(mgr, interval, "watch of ApplicationSets", hub.ApplicationSetKinds, func() error { return r.WatchSets(mgr) })
 	}
 }
 

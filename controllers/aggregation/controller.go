@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/resourcesync"
 )
 
@@ -40,7 +40,7 @@ type Reconciler struct {
 	Events events.EventRecorder
 
 	running controller.Controller
-	sets    sets.Known
+	sets    hub.ApplicationSets
 	memory  memory
 	schema  schema
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/sets"
+	"github.com/towline-io/towline/controllers/internal/hub"
 )
 
 // errNotGenerated means: the ApplicationSet controller has not reported yet that all Applications of the set exist.
@@ -43,7 +43,7 @@ func (r *Reconciler) publishEmpty(ctx context.Context, key types.NamespacedName,
 // generated reports whether the ApplicationSet controller reports that all Applications of the set exist.
 func (r *Reconciler) generated(ctx context.Context, key types.NamespacedName) (bool, error) {
 	set := &unstructured.Unstructured{}
-	set.SetGroupVersionKind(sets.Kinds[0])
+	set.SetGroupVersionKind(hub.ApplicationSetKinds[0])
 	if err := r.Live.Get(ctx, key, set); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}

@@ -10,7 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -47,13 +47,13 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *se
 // end of a set.
 func (r *Reconciler) anyLeft(ctx context.Context, key types.NamespacedName) (bool, error) {
 	left := false
-	err := fetch.Pages(ctx, r.Live, pageOfApplications, func(page *metav1.PartialObjectMetadataList, _ string) error {
+	err := hub.Pages(ctx, r.Live, pageOfApplications, func(page *metav1.PartialObjectMetadataList, _ string) error {
 		left = slices.ContainsFunc(page.Items, func(app metav1.PartialObjectMetadata) bool {
 			of, ok := index.SetOf(&argocd.Application{ObjectMeta: app.ObjectMeta})
 			return ok && of == key
 		})
 		if left {
-			return fetch.ErrEnough
+			return hub.ErrEnough
 		}
 		return nil
 	}, client.InNamespace(key.Namespace), client.HasLabels{apis.LabelPull}, client.Limit(page))

@@ -21,10 +21,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/generator"
@@ -50,7 +48,8 @@ const (
 )
 
 // Kinds are the kinds required on the hub.
-var Kinds = append([]schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}, sets.Kinds...)
+var Kinds = append(
+	[]schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}, hub.ApplicationSetKinds...)
 
 // Reconciler refreshes the ApplicationSets that follow one Placement. The memory lasts only for seconds.
 type Reconciler struct {
@@ -107,7 +106,7 @@ func (r *Reconciler) following(
 		list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSetList"))
 		return list
 	}
-	err = fetch.Pages(ctx, r.Live, fresh, func(list *unstructured.UnstructuredList, _ string) error {
+	err = hub.Pages(ctx, r.Live, fresh, func(list *unstructured.UnstructuredList, _ string) error {
 		for i := range list.Items {
 			spec, err := json.Marshal(list.Items[i].Object["spec"])
 			if err == nil && generator.Follows(spec, decisions) {
@@ -128,7 +127,7 @@ func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
 		cluster := &clusterv1.ManagedCluster{}
 		err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 		switch {
-		case gone.Is(err): // the cluster was detached
+		case hub.IsAbsent(err): // the cluster was detached
 		case err != nil:
 			return false, err
 		case managedcluster.Unreachable(cluster) != "":
@@ -151,7 +150,7 @@ func (r *Reconciler) ask(ctx context.Context, set *unstructured.Unstructured) er
 		ctrl.LoggerFrom(ctx).Error(err, "An ApplicationSet cannot be asked to look again", "applicationSet", client.ObjectKeyFromObject(set))
 		return nil
 	}
-	if gone.Is(err) {
+	if hub.IsAbsent(err) {
 		return nil
 	}
 	return err

@@ -9,9 +9,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/works"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -20,12 +19,12 @@ import (
 // failed, because the patch reports about all dependencies.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *dependency.Plan) (loop.Outcome, error) {
 	outcome, err := r.write(ctx, plan.Step)
-	if outcome == works.Exists {
+	if outcome == hub.Exists {
 		return loop.FactsChanged, errors.Join(err, r.observeUnwatched(ctx, seen))
 	}
-	conflict, told := outcome == works.Conflict, false
+	conflict, told := outcome == hub.Conflict, false
 	if plan.Hub != nil {
-		_, patchErr := hubapp.Write(ctx, r.Client, seen.Users[0].App, plan.Hub)
+		_, patchErr := hub.WriteApplication(ctx, r.Client, seen.Users[0].App, plan.Hub)
 		switch told = patchErr == nil; {
 		case apierrors.IsConflict(patchErr):
 			conflict = true
@@ -49,22 +48,22 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *depende
 }
 
 // write makes the write of the work, if the plan has one.
-func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (works.Outcome, error) {
+func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (hub.Outcome, error) {
 	if s == nil {
-		return works.Written, nil
+		return hub.Written, nil
 	}
-	outcome, err := works.Write(ctx, r.Client, &s.Write)
+	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return works.Gone, nil // the cluster does not exist: a condition of the Application shows this
-	case err != nil || outcome != works.Written:
+		return hub.Gone, nil // the cluster does not exist: a condition of the Application shows this
+	case err != nil || outcome != hub.Written:
 		return outcome, err
 	}
 	writes.WithLabelValues(string(kindOf(s.Target())), string(s.Verb)).Inc()
 	if s.Verb == work.VerbDelete {
 		ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(s.Was).String())
 	}
-	return works.Written, nil
+	return hub.Written, nil
 }
 
 // tell records events.

@@ -12,8 +12,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
@@ -39,7 +39,7 @@ type observation struct {
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{reader: r.Client}
 	seen.Now, seen.Key = time.Now(), key
-	if seen.Work, err = fetch.Get(ctx, r.Client, key, &workv1.ManifestWork{}); err != nil {
+	if seen.Work, err = hub.Get(ctx, r.Client, key, &workv1.ManifestWork{}); err != nil {
 		return nil, err
 	}
 	if err := seen.observeCluster(ctx); err != nil {
@@ -74,7 +74,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 
 // observeCluster reads the ManagedCluster, and the namespace of the cluster.
 func (seen *observation) observeCluster(ctx context.Context) (err error) {
-	seen.cluster, err = fetch.Get(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
+	seen.cluster, err = hub.Get(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 			return u, err
 		}
 	}
-	u.Own, err = fetch.Get(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
+	u.Own, err = hub.Get(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
 	return u, err
 }
 
@@ -195,7 +195,7 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 		return err
 	}
 	for _, key := range seen.Needed() {
-		w, err := fetch.Get(ctx, r.Client, key, &workv1.ManifestWork{})
+		w, err := hub.Get(ctx, r.Client, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 // own work: named objects must not get past the rights of the ServiceAccount.
 func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err error) {
 	key := types.NamespacedName{Namespace: r.Options.ArgoCDNamespace, Name: seen.ProjectName()}
-	if seen.Project, err = fetch.Get(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
+	if seen.Project, err = hub.Get(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
 		return err
 	}
 	seen.Executor, seen.ExecutorInvalid = r.Executor, false

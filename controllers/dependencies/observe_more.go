@@ -10,8 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -83,10 +82,10 @@ const olderPage = 100
 // because Towline may take over a work between the read of the cache and this read.
 func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (found bool, err error) {
 	fresh := func() *workv1.ManifestWorkList { return &workv1.ManifestWorkList{} }
-	err = fetch.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
+	err = hub.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
 		for i := range list.Items {
 			if found = like(&list.Items[i]); found {
-				return fetch.ErrEnough
+				return hub.ErrEnough
 			}
 		}
 		return nil
@@ -106,7 +105,7 @@ func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error 
 		switch err := r.Live.Get(ctx, key, obj); {
 		case err == nil:
 			seen.Named[ref] = obj
-		case !gone.Is(err):
+		case !hub.IsAbsent(err):
 			return err
 		}
 	}
@@ -116,7 +115,7 @@ func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error 
 // observeUnwatched reads the work past the cache. The cache does not show the work: the cache is behind, or the cluster
 // has removed the label. Only Towline uses names of this form.
 func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (err error) {
-	if seen.Work, err = fetch.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
+	if seen.Work, err = hub.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
 		return err
 	}
 	return seen.observeWorks(ctx)
@@ -129,7 +128,7 @@ func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (e
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	before := seen.Work.UID
 	seen.Live, seen.reader, seen.Known = true, r.Live, 0
-	if seen.Work, err = fetch.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil || seen.Work.UID != before {
+	if seen.Work, err = hub.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil || seen.Work.UID != before {
 		return false, err
 	}
 	if err := seen.observeCluster(ctx); err != nil {
@@ -160,7 +159,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 	if len(seen.Users) > 0 {
 		u := &seen.Users[0]
 		own, known = work.Key(u.App), true
-		app, err := fetch.Get(ctx, r.Live, client.ObjectKeyFromObject(u.App), &argocd.Application{})
+		app, err := hub.Get(ctx, r.Live, client.ObjectKeyFromObject(u.App), &argocd.Application{})
 		if err != nil || app != nil && app.UID != u.App.UID {
 			return false, err
 		}
@@ -169,7 +168,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 		}
 	}
 	if known {
-		w, err := fetch.Get(ctx, r.Live, own, &workv1.ManifestWork{})
+		w, err := hub.Get(ctx, r.Live, own, &workv1.ManifestWork{})
 		if err != nil {
 			return false, err
 		}
@@ -231,7 +230,7 @@ func (r *Reconciler) Released(ctx context.Context, w *workv1.ManifestWork) (bool
 	uses, _ := dependency.Uses(w, known)
 	for _, use := range uses {
 		for _, key := range use.Dependencies {
-			c, err := fetch.Get(ctx, r.Live, key, &workv1.ManifestWork{})
+			c, err := hub.Get(ctx, r.Live, key, &workv1.ManifestWork{})
 			if err != nil || c != nil && !dependency.StaysFor(c, use.Application) {
 				return false, err
 			}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
@@ -18,7 +18,7 @@ func (t *trust) read(ctx context.Context, name string) (*corev1.ConfigMap, error
 	if !one.WaitForCacheSync(ctx) {
 		return nil, ctx.Err()
 	}
-	return fetch.Get(ctx, one, types.NamespacedName{Namespace: t.namespace, Name: name}, &corev1.ConfigMap{})
+	return hub.Get(ctx, one, types.NamespacedName{Namespace: t.namespace, Name: name}, &corev1.ConfigMap{})
 }
 
 // observe reads all ConfigMaps.

@@ -66,7 +66,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			server, recorder := &fixture.Hub{Name: kind, Answers: map[string]error{"secret": tc.answer, "generator": tc.answer}}, events.NewFakeRecorder(10)
-			r := &Reconciler{Client: server, Live: live{&hub{t: t}}, Events: recorder}
+			r := &Reconciler{Client: server, Live: live{&fakeHub{t: t}}, Events: recorder}
 			seen := &observation{}
 			seen.GitOpsCluster = &v1beta1.GitOpsCluster{}
 			seen.GitOpsCluster.Spec.ArgoServer.ArgoNamespace = "argocd"

@@ -11,7 +11,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
@@ -38,7 +38,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	seen.Pruned, seen.StoodBack = r.pruned.Load(), r.stood.of(key)
 	seen.Now, seen.Argos = time.Now(), map[string]*clusterimport.Argo{}
 	seen.Turn = clusterimport.TurnAt(seen.Now)
-	if seen.GitOpsCluster, err = fetch.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
+	if seen.GitOpsCluster, err = hub.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
 		return nil, err
 	}
 	if seen.GitOpsCluster == nil {
@@ -93,7 +93,7 @@ func (seen *observation) observeChoice(ctx context.Context) (err error) {
 	if key.Name == "" {
 		return nil
 	}
-	if seen.Placement, err = fetch.Get(ctx, seen.reader, key, &clusterv1beta1.Placement{}); err != nil {
+	if seen.Placement, err = hub.Get(ctx, seen.reader, key, &clusterv1beta1.Placement{}); err != nil {
 		return err
 	}
 	list := &clusterv1beta1.PlacementDecisionList{}
@@ -166,7 +166,7 @@ func (seen *observation) isShared(namespace string, all []v1beta1.GitOpsCluster)
 func (seen *observation) observeOthers(ctx context.Context) (err error) {
 	seen.Others = map[types.NamespacedName]*v1beta1.GitOpsCluster{}
 	for _, key := range seen.Wanted() {
-		if seen.Others[key], err = fetch.Get(ctx, seen.reader, key, &v1beta1.GitOpsCluster{}); err != nil {
+		if seen.Others[key], err = hub.Get(ctx, seen.reader, key, &v1beta1.GitOpsCluster{}); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (seen *observation) observeOthers(ctx context.Context) (err error) {
 func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error {
 	seen.Clusters = map[string]*clusterv1.ManagedCluster{}
 	for _, name := range seen.Chosen() {
-		c, err := fetch.Get(ctx, r.Client, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+		c, err := hub.Get(ctx, r.Client, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
@@ -25,7 +25,7 @@ const page = 500
 // the consent has changed. Secrets are not read again, because each write is bound to the version of the read Secret.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation, plan *clusterimport.Plan) (same bool, err error) {
 	before, allowed := seen.GitOpsCluster, seen.Allowed()
-	g, err := fetch.Get(ctx, r.Live, seen.key, &v1beta1.GitOpsCluster{})
+	g, err := hub.Get(ctx, r.Live, seen.key, &v1beta1.GitOpsCluster{})
 	if err != nil || g == nil || !clusterimport.SameGitOpsCluster(before, g) {
 		return false, err
 	}
@@ -122,7 +122,7 @@ func (r *Reconciler) observeUser(ctx context.Context, key types.NamespacedName, 
 	if !known {
 		return nil, nil //nolint:nilnil // none that is known
 	}
-	app, err := fetch.Get(ctx, r.Live, last, &argocd.Application{})
+	app, err := hub.Get(ctx, r.Live, last, &argocd.Application{})
 	if err != nil || app == nil || !clusterimport.IsPushedTo(app, s) {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 			all.Add(&list.Items[i])
 		}
 	}
-	err := fetch.Pages(ctx, r.Live, outlines, func(list *metav1.PartialObjectMetadataList, token string) error {
+	err := hub.Pages(ctx, r.Live, outlines, func(list *metav1.PartialObjectMetadataList, token string) error {
 		deployed := false
 		for _, m := range list.Items {
 			app := &argocd.Application{ObjectMeta: m.ObjectMeta}
@@ -176,7 +176,7 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 	if err != nil {
 		return err
 	}
-	return fetch.Pages(ctx, r.Live, whole, func(list *argocd.ApplicationList, _ string) error {
+	return hub.Pages(ctx, r.Live, whole, func(list *argocd.ApplicationList, _ string) error {
 		add(list)
 		return nil
 	}, notPulled, client.Limit(page))
@@ -187,7 +187,7 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 func (r *Reconciler) observeTaken(ctx context.Context, seen *observation, clusters []string) error {
 	for _, cluster := range clusters {
 		key := types.NamespacedName{Namespace: seen.GitOpsCluster.Spec.ArgoServer.ArgoNamespace, Name: clustersecret.Name(cluster)}
-		s, err := fetch.Get(ctx, r.Live, key, &corev1.Secret{})
+		s, err := hub.Get(ctx, r.Live, key, &corev1.Secret{})
 		if err != nil {
 			return err
 		}

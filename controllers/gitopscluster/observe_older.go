@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
@@ -28,7 +28,7 @@ func (r *Reconciler) observeOlder(ctx context.Context, seen *observation) error 
 		seen.Lease = lease
 		return nil
 	}
-	lease, err := fetch.Get(ctx, r.Live, clusterimport.OlderLease, &coordinationv1.Lease{})
+	lease, err := hub.Get(ctx, r.Live, clusterimport.OlderLease, &coordinationv1.Lease{})
 	if err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // hub has Applications on the API server, and an empty cache.
-type hub struct {
+type fakeHub struct {
 	client.Client
 	t     *testing.T
 	apps  []*argocd.Application
@@ -26,10 +26,10 @@ type hub struct {
 }
 
 // List is a list from the empty cache.
-func (h *hub) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+func (h *fakeHub) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
 // live is the API server.
-type live struct{ *hub }
+type live struct{ *fakeHub }
 
 func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	l.gets++
@@ -83,7 +83,7 @@ func pushedTo(name, cluster string) *fixture.ApplicationBuilder {
 // TestPushedApplicationKeepsASecret: past the cache, all Applications are listed. After the discovery of a pushed
 // Application, only this Application is read, as long as it keeps the Secret.
 func TestPushedApplicationKeepsASecret(t *testing.T) {
-	h := &hub{t: t, apps: []*argocd.Application{
+	h := &fakeHub{t: t, apps: []*argocd.Application{
 		pushedTo("elsewhere", "b").Obj(), pushedTo("here", "a").Obj(), fixture.Application("pulled").Cluster("b").Obj(),
 	}}
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Data: map[string][]byte{"name": []byte("a")}}

@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
@@ -107,7 +107,7 @@ func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, plan pl
 	if conditions := warned(app, plan.Warning, metav1.Now()); !argocd.SameConditions(app.Status.Conditions, conditions) {
 		patch.Conditions = conditions
 	}
-	if _, err := hubapp.Write(ctx, r.Client, app, patch); err != nil {
+	if _, err := hub.WriteApplication(ctx, r.Client, app, patch); err != nil {
 		return err
 	}
 	switch {

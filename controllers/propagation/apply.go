@@ -12,9 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/gauge"
-	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/works"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -85,7 +84,7 @@ func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *deliv
 // show writes the result of the plan to the hub Application, records the events, and updates the metrics.
 func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	if plan.Hub != nil {
-		_, err := hubapp.Write(ctx, r.Client, seen.App, plan.Hub)
+		_, err := hub.WriteApplication(ctx, r.Client, seen.App, plan.Hub)
 		switch {
 		case apierrors.IsConflict(err):
 			return loop.Conflict, nil
@@ -103,7 +102,7 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 // write performs one step. A conflict, an existing work, a refusal to show and the created work go to out, and are no
 // error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
-	outcome, err := works.Write(ctx, r.Client, &s.Write)
+	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	w := s.Target()
 	switch {
 	case err != nil && s.Rejects:
@@ -114,13 +113,13 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 		return err
 	case err != nil:
 		return err
-	case outcome == works.Exists:
+	case outcome == hub.Exists:
 		out.exists = true
 		return nil
-	case outcome == works.Conflict, outcome == works.Gone && s.Verb == work.VerbUpdate:
+	case outcome == hub.Conflict, outcome == hub.Gone && s.Verb == work.VerbUpdate:
 		out.conflict = true
 		return nil
-	case outcome == works.Gone:
+	case outcome == hub.Gone:
 		return nil
 	}
 	if s.Verb == work.VerbCreate {

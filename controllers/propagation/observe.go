@@ -11,9 +11,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
-	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
@@ -90,7 +89,7 @@ func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) 
 		seen.Presence = delivery.Unlabelled
 		seen.App, err = r.Tracking.Unlabelled(ctx, app)
 		return err
-	case !gone.Is(err):
+	case !hub.IsAbsent(err):
 		return err
 	}
 	return nil
@@ -104,7 +103,7 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	own := types.NamespacedName{}
 	if seen.App != nil && delivery.Named(seen.App) {
 		own = work.Key(seen.App)
-		if seen.Own, err = fetch.Get(ctx, r.Client, own, &workv1.ManifestWork{}); err != nil {
+		if seen.Own, err = hub.Get(ctx, r.Client, own, &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 		if err := seen.observeOwner(ctx); err != nil {
@@ -141,13 +140,13 @@ func (seen *observation) canHaveHad(ctx context.Context, key types.NamespacedNam
 // controller created the work without the label.
 func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWorks, own types.NamespacedName) error {
 	for _, key := range uncached.of(seen.Key) {
-		cached, err := fetch.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
+		cached, err := hub.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
 		var w *workv1.ManifestWork
 		if cached == nil {
-			if w, err = fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
+			if w, err = hub.Get(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
 				return err
 			}
 		}
@@ -177,7 +176,7 @@ func (seen *observation) observeOwner(ctx context.Context) error {
 	if !named || owner == seen.Key {
 		return nil
 	}
-	other, err := fetch.Get(ctx, seen.reader, owner, &argocd.Application{})
+	other, err := hub.Get(ctx, seen.reader, owner, &argocd.Application{})
 	if other != nil && other.Labels[apis.LabelPull] != "" && work.Key(other) == work.Key(seen.App) {
 		seen.OwnOwner = owner // otherwise an edit changed the annotations, or the Application is gone
 	}
@@ -198,7 +197,7 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 		if _, known := seen.Clusters[name]; known {
 			continue
 		}
-		cluster, err := fetch.Get(ctx, seen.reader, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+		cluster, err := hub.Get(ctx, seen.reader, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
 		if err != nil {
 			return err
 		}

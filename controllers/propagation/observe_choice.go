@@ -13,8 +13,8 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -56,7 +56,7 @@ func (seen *observation) setSpec(ctx context.Context) ([]byte, error) {
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
 	err := seen.live.Get(ctx, types.NamespacedName{Namespace: seen.App.Namespace, Name: name}, set)
 	switch {
-	case gone.Is(err), meta.IsNoMatchError(err):
+	case hub.IsAbsent(err), meta.IsNoMatchError(err):
 		return nil, nil
 	case err != nil:
 		return nil, err

@@ -11,8 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/internal/trim"
@@ -61,7 +60,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 // observeOwn reads the Application's own work past the cache. The cache does not show the work: the cache is behind, or
 // a user has removed the label.
 func (seen *observation) observeOwn(ctx context.Context) (err error) {
-	if seen.Own, err = fetch.Get(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
+	if seen.Own, err = hub.Get(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
 		return err
 	}
 	seen.OwnUnwatched = seen.Own != nil
@@ -101,7 +100,7 @@ func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Re
 
 // readLive reads the Application past the cache; nil if the hub has deleted or recreated it.
 func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader) (*argocd.Application, error) {
-	app, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
+	app, err := hub.Get(ctx, seen.live, seen.Key, &argocd.Application{})
 	if err != nil || app == nil || app.UID != seen.App.UID {
 		return nil, err
 	}
@@ -113,7 +112,7 @@ func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader)
 func (seen *observation) observeOthers(ctx context.Context) error {
 	others := slices.Clone(seen.Others)
 	for i, w := range others {
-		now, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		now, err := hub.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -132,7 +131,7 @@ func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) 
 		if c.Work != nil {
 			continue
 		}
-		if c.Work, err = fetch.Get(ctx, seen.live, work.Key(c.App), &workv1.ManifestWork{}); err != nil {
+		if c.Work, err = hub.Get(ctx, seen.live, work.Key(c.App), &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 	}
@@ -155,7 +154,7 @@ func (seen *observation) observeNeighbours(ctx context.Context, made []types.Nam
 		if shown || !work.NamedAfter(key.Name, seen.App.Name) { // a work with a different Application name cannot have the target
 			continue
 		}
-		w, err := fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{})
+		w, err := hub.Get(ctx, seen.live, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -169,7 +168,7 @@ func (seen *observation) observeNeighbours(ctx context.Context, made []types.Nam
 // observeHubCopy reads the Application at the target, if the hub itself is the target cluster.
 func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
 	target := types.NamespacedName{Namespace: seen.App.ClusterNamespace(), Name: seen.App.Name}
-	seen.HubCopy, err = fetch.Get(ctx, seen.live, target, &argocd.Application{})
+	seen.HubCopy, err = hub.Get(ctx, seen.live, target, &argocd.Application{})
 	return err
 }
 
@@ -306,7 +305,7 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 		if client.ObjectKeyFromObject(w) == own {
 			continue
 		}
-		live, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		live, err := hub.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -322,10 +321,10 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 
 // observeLiveOwn reads the own work and the owner again, and whether the cache shows the work.
 func (seen *observation) observeLiveOwn(ctx context.Context, own types.NamespacedName) (err error) {
-	if seen.Own, err = fetch.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
+	if seen.Own, err = hub.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
 		return err
 	}
-	cached, err := fetch.Get(ctx, seen.cache, own, &workv1.ManifestWork{})
+	cached, err := hub.Get(ctx, seen.cache, own, &workv1.ManifestWork{})
 	if err != nil {
 		return err
 	}
@@ -336,7 +335,7 @@ func (seen *observation) observeLiveOwn(ctx context.Context, own types.Namespace
 // noteRestore notes that the hub was restored, if a newly created work shows this. The work then has a lower version
 // than the cached Application, and the API server does not have the Application.
 func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *workv1.ManifestWork) {
-	if wentBack(seen.App, made) && gone.Is(r.Live.Get(ctx, seen.Key, &argocd.Application{})) {
+	if wentBack(seen.App, made) && hub.IsAbsent(r.Live.Get(ctx, seen.Key, &argocd.Application{})) {
 		r.losses.restore()
 	}
 }
@@ -346,7 +345,7 @@ func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *w
 func (seen *observation) observeReported(ctx context.Context) error {
 	seen.Reported = map[types.UID]time.Time{}
 	for _, w := range seen.works() {
-		now, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		now, err := hub.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}

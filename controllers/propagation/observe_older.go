@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/apis"
 )
 
@@ -52,7 +52,7 @@ func listOlder(ctx context.Context, live client.Reader, found func(client.Object
 		list.APIVersion, list.Kind = workv1.GroupVersion.String(), "ManifestWorkList"
 		return list
 	}
-	return fetch.Pages(ctx, live, fresh, func(list *metav1.PartialObjectMetadataList, _ string) error {
+	return hub.Pages(ctx, live, fresh, func(list *metav1.PartialObjectMetadataList, _ string) error {
 		for i := range list.Items {
 			found(&list.Items[i])
 		}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -103,7 +103,7 @@ func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) er
 		if key == seen.Key {
 			continue
 		}
-		app, err := fetch.Get(ctx, seen.reader, key, &argocd.Application{})
+		app, err := hub.Get(ctx, seen.reader, key, &argocd.Application{})
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) er
 			continue
 		}
 		c := delivery.Claimant{App: app}
-		if c.Work, err = fetch.Get(ctx, seen.reader, work.Key(app), &workv1.ManifestWork{}); err != nil {
+		if c.Work, err = hub.Get(ctx, seen.reader, work.Key(app), &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 		if c.Refused, err = seen.refusal(ctx, app, authorization.ReadSpec); err != nil {

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -57,7 +57,7 @@ func endsOfSets(cached client.Reader) loop.Watch {
 	whom := func(ctx context.Context, set client.Object) []reconcile.Request {
 		return loop.Requests(going(index.Applications(ctx, cached, index.BySet, client.ObjectKeyFromObject(set).String())))
 	}
-	return loop.WatchOf(sets.Object(), whom, predicate.Funcs{
+	return loop.WatchOf(hub.ApplicationSet(), whom, predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||

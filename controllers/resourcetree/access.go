@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -42,10 +42,10 @@ func (a *Access) scope(ctx context.Context, app *argocd.Application) (*authoriza
 	if a == nil || !a.Paths.live(ctx, app) {
 		return nil, nil
 	}
-	if w, err := fetch.Get(ctx, a.Reader, work.Key(app), &workv1.ManifestWork{}); w == nil || err != nil || !work.Delivered(w, app) {
+	if w, err := hub.Get(ctx, a.Reader, work.Key(app), &workv1.ManifestWork{}); w == nil || err != nil || !work.Delivered(w, app) {
 		return nil, err
 	}
-	cluster, err := fetch.Get(ctx, a.Reader, types.NamespacedName{Name: app.Cluster()}, &clusterv1.ManagedCluster{})
+	cluster, err := hub.Get(ctx, a.Reader, types.NamespacedName{Name: app.Cluster()}, &clusterv1.ManagedCluster{})
 	if cluster == nil || err != nil || managedcluster.Of(cluster, nil).NotWaitedFor() != "" {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ const permitted = `{"sourceRepos":["*"],"destinations":[{"name":"*","namespace":
 
 // accessible returns a hub with all conditions of Access fulfilled: argocd-server may reach the Application's
 // resources.
-func accessible(t *testing.T) *hub {
+func accessible(t *testing.T) *fakeHub {
 	t.Helper()
 	trimmed, err := clustersecret.TrimPlace(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{apis.LabelClusterName: "cluster1"}},
@@ -41,7 +41,7 @@ func accessible(t *testing.T) *hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hub{secret: trimmed.(*corev1.Secret), settings: map[string]string{hubEnabled: "false"}}
+	h := &fakeHub{secret: trimmed.(*corev1.Secret), settings: map[string]string{hubEnabled: "false"}}
 	h.cluster = &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster1"}}
 	h.cluster.Spec.HubAcceptsClient = true
 	h.bound = []clusterv1beta2.ManagedClusterSetBinding{{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "all"}}}
@@ -54,7 +54,7 @@ func accessible(t *testing.T) *hub {
 }
 
 // permit sets the rules of the project.
-func permit(t *testing.T, h *hub, spec string) {
+func permit(t *testing.T, h *fakeHub, spec string) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(spec), &h.project.Spec); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func permit(t *testing.T, h *hub, spec string) {
 }
 
 // goTo sets the destination of the Application.
-func goTo(h *hub, destination string) {
+func goTo(h *fakeHub, destination string) {
 	h.app = fixture.Application("guestbook").Cluster("cluster1").Obj()
 	source, rest := `{"project":"default","source":{"repoURL":"https://git.example.com/apps.git"},"destination":`, `,"namespace":"guestbook"}}`
 	h.app.Spec.Raw = []byte(source + strings.TrimSuffix(destination, "}") + rest)
@@ -70,7 +70,7 @@ func goTo(h *hub, destination string) {
 }
 
 // deliver creates the work of the Application, in the applied state.
-func deliver(t *testing.T, h *hub) {
+func deliver(t *testing.T, h *fakeHub) {
 	t.Helper()
 	w, err := work.Render(h.app, work.Requests{})
 	if err != nil {
@@ -141,10 +141,10 @@ func TestLive(t *testing.T) {
 
 // TestStatusOfATenant: without a report, no entry shows the resources of an Application's status, live or not.
 func TestStatusOfATenant(t *testing.T) {
-	for title, change := range map[string]func(*hub){
-		"without a report":                  func(h *hub) { h.inventory = nil },
-		"without a grant or a report":       func(h *hub) { h.inventory, h.bound = nil, nil },
-		"with a report of single resources": func(h *hub) { h.inventory.Detailed = false },
+	for title, change := range map[string]func(*fakeHub){
+		"without a report":                  func(h *fakeHub) { h.inventory = nil },
+		"without a grant or a report":       func(h *fakeHub) { h.inventory, h.bound = nil, nil },
+		"with a report of single resources": func(h *fakeHub) { h.inventory.Detailed = false },
 	} {
 		h, s := accessible(t), &store{entries: map[string]string{}}
 		change(h)

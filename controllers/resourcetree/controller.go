@@ -10,7 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/tree"
@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if left := r.outage.left(time.Now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	app, err := fetch.Get(ctx, r.Client, req.NamespacedName, &argocd.Application{})
+	app, err := hub.Get(ctx, r.Client, req.NamespacedName, &argocd.Application{})
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -27,7 +27,7 @@ import (
 )
 
 // hub has at most one object of each kind. inventory has the reports of the Application's cluster.
-type hub struct {
+type fakeHub struct {
 	client.Client
 	app       *argocd.Application
 	settings  map[string]string
@@ -40,11 +40,11 @@ type hub struct {
 }
 
 // Facts implements Inventory.
-func (h *hub) Facts(context.Context, *argocd.Application) (*observed.Facts, error) {
+func (h *fakeHub) Facts(context.Context, *argocd.Application) (*observed.Facts, error) {
 	return h.inventory, nil
 }
 
-func (h *hub) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (h *fakeHub) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	switch into := obj.(type) {
 	case *corev1.ConfigMap:
 		into.Data = h.settings
@@ -78,7 +78,7 @@ func give[T any, P interface {
 	return nil
 }
 
-func (h *hub) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (h *fakeHub) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	switch into := list.(type) {
 	case *corev1.SecretList:
 		if by := opts[0].(client.MatchingFields)[byDestination]; h.secret != nil && slices.Contains(destinationsOf(h.secret), by) {
@@ -146,7 +146,7 @@ const key = "app|resources-tree|guestbook|1.8.3"
 // TestReconcile follows the life of an entry: each step changes the hub or Redis, and states the expected requests to
 // Redis.
 func TestReconcile(t *testing.T) {
-	s, h := &store{entries: map[string]string{}}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
+	s, h := &store{entries: map[string]string{}}, &fakeHub{app: guestbook(), inventory: reports(service("", "a"))}
 	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
 	name := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	aged := func() {
@@ -207,7 +207,7 @@ func TestReconcile(t *testing.T) {
 
 // TestRedisOutage: after a failed request, Redis gets no requests for a while. The pending entry is written afterwards.
 func TestRedisOutage(t *testing.T) {
-	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
+	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &fakeHub{app: guestbook(), inventory: reports(service("", "a"))}
 	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
 	reconcile := func() time.Duration {
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "argocd", Name: "guestbook"}})

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/gauge"
-	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -97,7 +97,7 @@ func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status 
 	if err != nil {
 		return err
 	}
-	written, err := hubapp.Write(ctx, r.Client, app, patch)
+	written, err := hub.WriteApplication(ctx, r.Client, app, patch)
 	if written && err == nil {
 		measure(&app.Status, &status, since, time.Now())
 	}

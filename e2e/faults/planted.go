@@ -27,7 +27,7 @@ type Planted struct {
 }
 
 const (
-	writesFile = "controllers/internal/works/works.go"
+	writesFile = "controllers/internal/hub/work.go"
 	applyFile  = "controllers/propagation/apply.go"
 	statusFile = "controllers/status/controller.go"
 )

@@ -10,8 +10,8 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/home"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -158,7 +158,7 @@ func (c *Checker) project(request authorization.Request) check {
 func (c *Checker) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
 	project := &argocd.AppProject{}
 	err := c.get(ctx, types.NamespacedName{Namespace: c.ArgoCDNamespace, Name: name}, project)
-	if gone.Is(err) {
+	if hub.IsAbsent(err) {
 		return nil, nil
 	}
 	return project, err
@@ -255,7 +255,7 @@ func (c *Checker) bindingsOf(ctx context.Context, namespace string) ([]clusterv1
 func (c *Checker) set(ctx context.Context, name string) (*clusterv1beta2.ManagedClusterSet, error) {
 	set := &clusterv1beta2.ManagedClusterSet{}
 	err := c.get(ctx, types.NamespacedName{Name: name}, set)
-	if gone.Is(err) {
+	if hub.IsAbsent(err) {
 		return nil, nil
 	}
 	return set, err

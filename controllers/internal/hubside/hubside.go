@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
@@ -30,7 +30,7 @@ func Namespace() *metav1.PartialObjectMetadata {
 // Read returns the namespace of the named cluster, or nil if the namespace does not exist. A namespace from a cache is
 // shared with the cache: the caller must not change the namespace.
 func Read(ctx context.Context, from client.Reader, cluster string) (*metav1.PartialObjectMetadata, error) {
-	return fetch.Get(ctx, from, types.NamespacedName{Name: cluster}, Namespace())
+	return hub.Get(ctx, from, types.NamespacedName{Name: cluster}, Namespace())
 }
 
 // Annotations returns the annotations of the cluster's namespace, or nil if the namespace does not exist.

@@ -1,4 +1,4 @@
-package gone_test
+package hub_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hub"
 )
 
-// TestIs: a 404 for an unserved resource does not prove the absence of an object.
-func TestIs(t *testing.T) {
+// TestIsAbsent: a 404 for an unserved resource does not prove the absence of an object.
+func TestIsAbsent(t *testing.T) {
 	resource := schema.GroupResource{Group: "argoproj.io", Resource: "applications"}
 	unserved := apierrors.NewGenericServerResponse(404, "get", resource, "guestbook", "404 page not found", 0, true)
 	if !apierrors.IsNotFound(unserved) {
@@ -26,8 +26,8 @@ func TestIs(t *testing.T) {
 		"no answer":                 {errors.New("connection refused"), false},
 		"no error":                  {nil, false},
 	} {
-		if got := gone.Is(tc.err); got != tc.want {
-			t.Errorf("%s: gone.Is = %t", title, got)
+		if got := hub.IsAbsent(tc.err); got != tc.want {
+			t.Errorf("%s: hub.IsAbsent = %t", title, got)
 		}
 	}
 }

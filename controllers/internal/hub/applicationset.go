@@ -1,5 +1,4 @@
-// Package sets reads the metadata of ApplicationSets. A hub may lack ApplicationSets, or install them later.
-package sets
+package hub
 
 import (
 	"context"
@@ -24,23 +23,24 @@ import (
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
 
-// Kinds are the kinds that the API server must serve for Watch.
-var Kinds = []schema.GroupVersionKind{Object().GroupVersionKind()}
+// ApplicationSetKinds are the kinds that the API server must serve for ApplicationSets.Watch.
+var ApplicationSetKinds = []schema.GroupVersionKind{ApplicationSet().GroupVersionKind()}
 
-// Object returns an empty ApplicationSet for a read or a watch.
-func Object() *metav1.PartialObjectMetadata {
+// ApplicationSet returns an empty ApplicationSet for a read or a watch.
+func ApplicationSet() *metav1.PartialObjectMetadata {
 	set := &metav1.PartialObjectMetadata{}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
 	return set
 }
 
-// Known reads the ApplicationSets of the hub, once Watch was called. The zero value knows no ApplicationSet.
-type Known struct{ served atomic.Bool }
+// ApplicationSets reads the metadata of the hub's ApplicationSets, once Watch was called. A hub may lack
+// ApplicationSets, or install them later. The zero value knows no ApplicationSet.
+type ApplicationSets struct{ served atomic.Bool }
 
 // Watch wakes a controller for the requests of to, when the predicate passes a change of an ApplicationSet.
-func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
+func (k *ApplicationSets) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
 	// The informer must come first: a cache without the informer refuses reads instead of waiting for the answer.
-	if err := informer.Hold(mgr.GetCache(), Object()); err != nil {
+	if err := informer.Hold(mgr.GetCache(), ApplicationSet()); err != nil {
 		return err
 	}
 	w := k.Of(to, changed)
@@ -48,21 +48,21 @@ func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapF
 }
 
 // Serve makes Get use a reader that needs no watch.
-func (k *Known) Serve() { k.served.Store(true) }
+func (k *ApplicationSets) Serve() { k.served.Store(true) }
 
 // Of returns the watch of Watch as data. From this call on, Get reads ApplicationSets.
-func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) loop.Watch {
+func (k *ApplicationSets) Of(to handler.MapFunc, changed predicate.Predicate) loop.Watch {
 	k.served.Store(true)
-	return loop.WatchOf(Object(), to, changed)
+	return loop.WatchOf(ApplicationSet(), to, changed)
 }
 
 // Get returns the named ApplicationSet from the given reader. Get returns nil if the ApplicationSet does not exist, or
 // if the hub has no ApplicationSets.
-func (k *Known) Get(ctx context.Context, c client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+func (k *ApplicationSets) Get(ctx context.Context, c client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	if !k.served.Load() {
 		return nil, nil //nolint:nilnil // documented
 	}
-	set := Object()
+	set := ApplicationSet()
 	err := c.Get(ctx, key, set, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil, nil //nolint:nilnil // documented

@@ -1,4 +1,4 @@
-package works
+package hub
 
 import (
 	"context"
@@ -26,10 +26,10 @@ const (
 	Gone
 )
 
-// Write makes a single write of a work. An update or a deletion applies only to the same work in the same version as
-// read. The error is any other answer of the API server. After a successful Create, w.Work is the created work of the
-// API server.
-func Write(ctx context.Context, c client.Writer, w *work.Write) (Outcome, error) {
+// WriteWork makes all writes of the controllers to ManifestWorks: each call makes a single write of a work. An update
+// or a deletion applies only to the same work in the same version as read. The error is any other answer of the API
+// server. After a successful Create, w.Work is the created work of the API server.
+func WriteWork(ctx context.Context, c client.Writer, w *work.Write) (Outcome, error) {
 	var err error
 	switch w.Verb {
 	case work.VerbCreate:
