@@ -17,10 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/dependencies"
-	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/informer"
-	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -41,7 +40,7 @@ func AddToScheme(s *runtime.Scheme) error {
 // controller watches the type. A read of an unwatched type is an error. ApplicationReports have a separate cache: see
 // resourcesync.NewAgent. argocdNamespace is the namespace of the AppProjects, the settings of Argo CD, and the Secrets.
 // Of the Secrets, the cache holds only the Secrets for repositories. homes are the AppNamespaces of Options.
-func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
+func Cache(argocdNamespace string, homes settings.Namespaces) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the key is a constant
@@ -60,7 +59,7 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 			&clusterv1.ManagedCluster{}: {Transform: trim.Cluster},
 			&corev1.Namespace{}:         {Transform: trim.Namespace},
 			&corev1.Secret{}:            {Field: ofArgoCD, Label: dependencies.RepositorySecrets()},
-			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
+			&corev1.ConfigMap{}:         settings.TrackingCache(argocdNamespace),
 		},
 	}
 }

@@ -18,13 +18,11 @@ import (
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/internal/grants"
-	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/controllers/placement"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
@@ -72,7 +70,7 @@ type Options struct {
 
 	// AppNamespaces are the default namespaces of Applications on the clusters, by the name of the cluster. They apply
 	// to Applications without a namespace of their own choice. Cache must get the same value.
-	AppNamespaces home.Namespaces
+	AppNamespaces settings.Namespaces
 
 	// Move configures how Applications move between clusters.
 	Move delivery.MoveOptions
@@ -135,8 +133,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	recorder := loop.LimitEvents(mgr.GetEventRecorder("towline"))
-	pauses := &pause.Reader{Reader: mgr.GetClient()}
-	marks := &tracking.Reader{Reader: mgr.GetClient(), Namespace: o.Dependencies.ArgoCDNamespace}
+	pauses := &settings.Pauses{Reader: mgr.GetClient()}
+	marks := &settings.TrackingLabel{Reader: mgr.GetClient(), Namespace: o.Dependencies.ArgoCDNamespace}
 	beside := o.dependencies(mgr)
 	beside.Grants, beside.Events, beside.Pauses, beside.Tracking = checker, recorder, pauses, marks
 	sender := &propagation.Reconciler{

@@ -6,7 +6,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 
-	"github.com/towline-io/towline/controllers/internal/home"
+	"github.com/towline-io/towline/controllers/internal/settings"
 )
 
 // cachePatience limits the initial sync of a controller's caches. After this time the process ends, and the next
@@ -27,7 +27,7 @@ func Settings() config.Controller {
 }
 
 // NamespaceOfHub is a value in Options.AppNamespaces. The value means the Application's namespace on the hub.
-const NamespaceOfHub = home.OfHub
+const NamespaceOfHub = settings.HubNamespace
 
 // IsAppNamespace reports whether namespace is a valid value in Options.AppNamespaces.
-func IsAppNamespace(namespace string) bool { return home.Valid(namespace) }
+func IsAppNamespace(namespace string) bool { return settings.ValidNamespace(namespace) }

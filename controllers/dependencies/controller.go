@@ -12,8 +12,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
@@ -42,10 +41,10 @@ type Reconciler struct {
 	Events events.EventRecorder
 
 	// Pauses reads which objects pause an Application.
-	Pauses *pause.Reader
+	Pauses *settings.Pauses
 
 	// Tracking knows the label by which the hub's Argo CD tracks deployed objects.
-	Tracking *tracking.Reader
+	Tracking *settings.TrackingLabel
 
 	// Grants checks whether Applications may be on their clusters. Propagation watches the objects behind the checks.
 	Grants *grants.Checker

@@ -14,8 +14,8 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hub"
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -78,7 +78,7 @@ func (seen *observation) observeCluster(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	namespace, err := hubside.Read(ctx, seen.reader, seen.Key.Namespace)
+	namespace, err := settings.ReadCluster(ctx, seen.reader, seen.Key.Namespace)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -54,8 +54,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		WatchesRawSource(r.trust.watch(dependency.KeysConfigMap, r.ofKeys)).
 		WatchesRawSource(r.trust.watch(dependency.HostKeysConfigMap, r.ofHostKeys)).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
-		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
-			builder.WithPredicates(hubside.FactsChanged()))
+		WatchesMetadata(settings.ClusterNamespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
+			builder.WithPredicates(settings.ClusterFactsChanged()))
 	if r.Options.Objects {
 		if err := watchObjects(mgr, b); err != nil {
 			return err

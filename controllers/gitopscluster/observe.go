@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/hub"
-	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clusterimport"
@@ -80,7 +80,7 @@ func (seen *observation) observeChoice(ctx context.Context) (err error) {
 	seen.Placement, seen.Decisions, seen.Consent, seen.Permitted = nil, nil, false, nil
 	g := seen.GitOpsCluster
 	if name := seen.ArgoNamespace(); name != "" {
-		ns, err := hubside.Read(ctx, seen.reader, name)
+		ns, err := settings.ReadCluster(ctx, seen.reader, name)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error
 		if err != nil {
 			return err
 		}
-		annotations, err := hubside.Annotations(ctx, r, name)
+		annotations, err := settings.ClusterAnnotations(ctx, r, name)
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/crd"
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -69,8 +69,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 			builder.WithPredicates(changed(clusterimport.SameDecision))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(changed(r.sameCluster))).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
-		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
-			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationGitOpsAccounts, apis.AnnotationServer))).
+		WatchesMetadata(settings.ClusterNamespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
+			builder.WithPredicates(settings.KeysChanged(apis.LabelArgoNamespace, apis.AnnotationGitOpsAccounts, apis.AnnotationServer))).
 		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
 		WithOptions(loop.Options(concurrency)).
 		Build(r)

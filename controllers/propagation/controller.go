@@ -15,8 +15,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
@@ -54,10 +53,10 @@ type Reconciler struct {
 	Events events.EventRecorder
 
 	// Pauses reads which objects pause an Application.
-	Pauses *pause.Reader
+	Pauses *settings.Pauses
 
 	// Tracking knows the label by which the hub's Argo CD tracks deployed objects; nil for the default of Argo CD.
-	Tracking *tracking.Reader
+	Tracking *settings.TrackingLabel
 
 	// LossWindow is how long Towline looks for further missing Applications, after the discovery of a missing
 	// Application without a deletion event. Then Towline decides whether the missing Applications are few or a mass

@@ -9,9 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
-	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/pause"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -46,14 +45,14 @@ type Explainer struct {
 // Explain returns the plan for an Application, and the facts behind the plan. An error is an error of the API server:
 // without the facts, Explain makes no decision.
 func (e *Explainer) Explain(ctx context.Context, app *argocd.Application) (*delivery.Facts, *delivery.Plan, error) {
-	homes := home.Namespaces(e.AppNamespaces)
+	homes := settings.Namespaces(e.AppNamespaces)
 	direct := &index.Direct{Client: homes.Client(e.Client), Work: work.Name(app)}
 	r := &Reconciler{
 		Client:   direct,
 		Live:     direct,
 		Options:  e.Options,
 		Executor: e.Executor,
-		Pauses:   pause.Direct(direct),
+		Pauses:   settings.DirectPauses(direct),
 		Now:      e.Now,
 		Grants: &grants.Checker{
 			Reader: direct, Unindexed: true,

@@ -13,8 +13,8 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hub"
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -201,7 +201,7 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		namespace, err := hubside.Read(ctx, seen.reader, name)
+		namespace, err := settings.ReadCluster(ctx, seen.reader, name)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -73,7 +73,7 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 // observeLatest reads the Application past the cache. If the request of the live Application differs, only the status
 // and the refresh are taken. The cache will report the remaining changes and the deletion, and the facts so far belong
 // to the cached Application.
-func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Reader) error {
+func (seen *observation) observeLatest(ctx context.Context, tracked *settings.TrackingLabel) error {
 	now, err := seen.readLive(ctx, tracked)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Re
 }
 
 // readLive reads the Application past the cache; nil if the hub has deleted or recreated it.
-func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader) (*argocd.Application, error) {
+func (seen *observation) readLive(ctx context.Context, tracked *settings.TrackingLabel) (*argocd.Application, error) {
 	app, err := hub.Get(ctx, seen.live, seen.Key, &argocd.Application{})
 	if err != nil || app == nil || app.UID != seen.App.UID {
 		return nil, err

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -57,7 +57,7 @@ func (r *Reconciler) Watches() []loop.Watch {
 		loop.WatchOf(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		loop.WatchOf(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
 		loop.WatchOf(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
-		loop.WatchOf(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
+		loop.WatchOf(settings.ClusterNamespace(), r.applicationsOfCluster, settings.ClusterFactsChanged()),
 	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hub"
-	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -65,7 +65,7 @@ func (a *Access) granted(ctx context.Context, app *argocd.Application, cluster *
 	if project == nil || err != nil {
 		return nil, err
 	}
-	annotations, err := hubside.Annotations(ctx, a.Reader, cluster.Name)
+	annotations, err := settings.ClusterAnnotations(ctx, a.Reader, cluster.Name)
 	if err != nil {
 		return nil, err
 	}

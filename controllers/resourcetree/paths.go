@@ -22,8 +22,8 @@ import (
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cm,verbs=list;watch
 
 const (
-	// settings is the ConfigMap of Argo CD's settings.
-	settings = "argocd-cm"
+	// argocdSettings is the ConfigMap of Argo CD's settings.
+	argocdSettings = "argocd-cm"
 
 	// hubEnabled is the key of settings that permits Argo CD to work with its own cluster. Argo CD treats every value
 	// except "false" as true, and also a missing value.
@@ -56,7 +56,7 @@ func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error
 				Label:     labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster}),
 				Transform: clustersecret.TrimPlace,
 			},
-			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", settings), Transform: hubEnabledOnly},
+			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", argocdSettings), Transform: hubEnabledOnly},
 		},
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *Paths) live(ctx context.Context, app *argocd.Application) bool {
 // hubRefused returns true if Argo CD refuses to work with its own cluster.
 func (p *Paths) hubRefused(ctx context.Context) bool {
 	cm := &corev1.ConfigMap{}
-	err := p.Get(ctx, types.NamespacedName{Namespace: p.Home, Name: settings}, cm, client.UnsafeDisableDeepCopy)
+	err := p.Get(ctx, types.NamespacedName{Namespace: p.Home, Name: argocdSettings}, cm, client.UnsafeDisableDeepCopy)
 	return err == nil && cm.Data[hubEnabled] == "false"
 }
 

@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/informer"
 	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -61,7 +61,7 @@ func (r *Reconciler) watchesOfAccess() []loop.Watch {
 	return append(r.Access.Grants.Watches(),
 		loop.WatchOf(&workv1.ManifestWork{}, r.ofWork, deliveryChanged()),
 		loop.WatchOf(&clusterv1.ManagedCluster{}, r.ofCluster, clusterChanged()),
-		loop.WatchOf(hubside.Namespace(), r.ofCluster, hubside.FactsChanged()))
+		loop.WatchOf(settings.ClusterNamespace(), r.ofCluster, settings.ClusterFactsChanged()))
 }
 
 // ofWork returns requests for the Applications that must have the work.

@@ -10,10 +10,9 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/hub"
-	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 )
@@ -57,7 +56,7 @@ type Checker struct {
 
 	// Homes are the namespaces that administrators chose for Applications on a cluster. For a sent Application, the
 	// cluster of the sent Application counts, and the hub Application may name a different cluster now.
-	Homes home.Namespaces
+	Homes settings.Namespaces
 }
 
 // Past returns a copy of the Checker with a reader past the cache.
@@ -141,7 +140,7 @@ func (c *Checker) project(request authorization.Request) check {
 		if project == nil {
 			return authorization.NoProject(request.Project, app.Namespace, c.ArgoCDNamespace), nil
 		}
-		annotations, err := hubside.Annotations(ctx, c.Reader, cluster.Name)
+		annotations, err := settings.ClusterAnnotations(ctx, c.Reader, cluster.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/loop"
-	"github.com/towline-io/towline/controllers/internal/pause"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
@@ -109,7 +109,7 @@ func (p *process) build() {
 		return
 	}
 	p.sender = &propagation.Reconciler{
-		Client: c, Live: live, Grants: checker, Pauses: &pause.Reader{Reader: c}, Events: noEvents{},
+		Client: c, Live: live, Grants: checker, Pauses: &settings.Pauses{Reader: c}, Events: noEvents{},
 		Options: delivery.Options{
 			Adopt: apis.AdoptMatching, Move: delivery.MoveOptions{Timeout: moveTimeout}, AfterRestore: delivery.AfterRestoreHold,
 			Revocation: delivery.RevocationOptions{Delete: p.world.options.DeleteOnRevocation, Limit: p.world.options.Limit},

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
-	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -167,7 +167,7 @@ func (w *World) join(name string) {
 		{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, LastTransitionTime: w.metaNow()},
 	}
 	_ = w.hub.create(managedClusters, mc, false)
-	namespace := hubside.Namespace()
+	namespace := settings.ClusterNamespace()
 	namespace.Name = name
 	_ = w.hub.create(clusterNamespaces, namespace, false)
 }

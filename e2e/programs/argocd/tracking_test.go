@@ -125,11 +125,11 @@ func carriedIn(t *testing.T, file string) []*unstructured.Unstructured {
 
 // TestPlaceOfTheTrackingLabel: the tracking label is in the settings of Argo CD.
 func TestPlaceOfTheTrackingLabel(t *testing.T) {
-	ours := constants(t, "controllers/internal/tracking/tracking.go")
+	ours := constants(t, "controllers/internal/settings/tracking.go")
 	partOf := map[string]string{"app.kubernetes.io/part-of": "argocd"}
 	hub := fake.NewClientset(
 		&corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: ours["settings"], Labels: partOf},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: ours["argocdSettings"], Labels: partOf},
 			Data:       map[string]string{ours["labelKey"]: "example.com/app"},
 		},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: common.ArgoCDSecretName, Labels: partOf}},

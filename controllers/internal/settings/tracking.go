@@ -1,7 +1,4 @@
-// Package tracking reads the label by which the hub's Argo CD tracks deployed objects, if an administrator has chosen a
-// label. Towline does not send the label to clusters, like the marks listed in package argocd. The controllers that
-// write works read the label from this package.
-package tracking
+package settings
 
 import (
 	"context"
@@ -23,15 +20,17 @@ import (
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cm,verbs=list;watch
 
 const (
-	// settings is the ConfigMap of Argo CD's settings.
-	settings = "argocd-cm"
+	// argocdSettings is the ConfigMap of Argo CD's settings.
+	argocdSettings = "argocd-cm"
 
 	// labelKey is the ConfigMap's key for the label (Argo CD 2.14 and 3.5).
 	labelKey = "application.instanceLabelKey"
 )
 
-// Reader reads the label from the cache. A nil Reader knows no label.
-type Reader struct {
+// TrackingLabel reads the label by which the hub's Argo CD tracks deployed objects, if an administrator has chosen a
+// label. TrackingLabel reads the label from the cache. A nil TrackingLabel knows no label. Towline does not send the
+// label to clusters, like the marks listed in package argocd.
+type TrackingLabel struct {
 	client.Reader
 
 	// Namespace is the namespace of the hub's Argo CD.
@@ -39,18 +38,18 @@ type Reader struct {
 }
 
 // LabelKey returns the configured key of the tracking label of the hub's Argo CD, or an empty string for the default.
-func (r *Reader) LabelKey(ctx context.Context) (string, error) {
+func (r *TrackingLabel) LabelKey(ctx context.Context) (string, error) {
 	if r == nil {
 		return "", nil
 	}
 	cm := &corev1.ConfigMap{}
-	err := r.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: settings}, cm, client.UnsafeDisableDeepCopy)
-	return key(cm), client.IgnoreNotFound(err)
+	err := r.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: argocdSettings}, cm, client.UnsafeDisableDeepCopy)
+	return labelOf(cm), client.IgnoreNotFound(err)
 }
 
 // Unlabelled returns the Application without the tracking label, for making a payload. Without the label, the result is
 // app itself. With the label, the result is a copy.
-func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
+func (r *TrackingLabel) Unlabelled(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
 	label, err := r.LabelKey(ctx)
 	if _, has := app.Labels[label]; !has {
 		return app, err
@@ -62,18 +61,18 @@ func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argo
 }
 
 // Watches wake the Applications of whom when the label changes.
-func (r *Reader) Watches(whom handler.MapFunc) []loop.Watch {
+func (r *TrackingLabel) Watches(whom handler.MapFunc) []loop.Watch {
 	if r == nil {
 		return nil
 	}
-	return []loop.Watch{loop.WatchOf(&corev1.ConfigMap{}, whom, changed())}
+	return []loop.Watch{loop.WatchOf(&corev1.ConfigMap{}, whom, labelChanged())}
 }
 
-// Cache limits a cache to the settings of the Argo CD in a namespace, and to the label in the settings.
-func Cache(namespace string) cache.ByObject {
+// TrackingCache limits a cache to the settings of the Argo CD in a namespace, and to the label in the settings.
+func TrackingCache(namespace string) cache.ByObject {
 	return cache.ByObject{
 		Field: fields.AndSelectors(
-			fields.OneTermEqualSelector("metadata.namespace", namespace), fields.OneTermEqualSelector("metadata.name", settings)),
+			fields.OneTermEqualSelector("metadata.namespace", namespace), fields.OneTermEqualSelector("metadata.name", argocdSettings)),
 		Transform: labelOnly,
 	}
 }
@@ -85,16 +84,16 @@ func labelOnly(obj any) (any, error) {
 		return obj, nil // a tombstone
 	}
 	cm.ManagedFields, cm.Annotations, cm.BinaryData = nil, nil, nil
-	cm.Data = map[string]string{labelKey: key(cm)}
+	cm.Data = map[string]string{labelKey: labelOf(cm)}
 	return cm, nil
 }
 
-func changed() predicate.Predicate {
+func labelChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return key(e.Object) != "" },
-		UpdateFunc: func(e event.UpdateEvent) bool { return key(e.ObjectOld) != key(e.ObjectNew) },
-		DeleteFunc: func(e event.DeleteEvent) bool { return key(e.Object) != "" },
+		CreateFunc: func(e event.CreateEvent) bool { return labelOf(e.Object) != "" },
+		UpdateFunc: func(e event.UpdateEvent) bool { return labelOf(e.ObjectOld) != labelOf(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return labelOf(e.Object) != "" },
 	}
 }
 
-func key(obj client.Object) string { return obj.(*corev1.ConfigMap).Data[labelKey] }
+func labelOf(obj client.Object) string { return obj.(*corev1.ConfigMap).Data[labelKey] }

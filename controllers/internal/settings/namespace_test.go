@@ -1,4 +1,4 @@
-package home
+package settings
 
 import (
 	"testing"
@@ -16,11 +16,11 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestValid(t *testing.T) {
+func TestValidNamespace(t *testing.T) {
 	for namespace, want := range map[string]bool{
 		"argocd": true, "{namespace}": true, "apps-{namespace}": true, "": false, "No": false, "{cluster}": false, "-{namespace}": false,
 	} {
-		if Valid(namespace) != want {
+		if ValidNamespace(namespace) != want {
 			t.Errorf("%q: want %t", namespace, want)
 		}
 	}

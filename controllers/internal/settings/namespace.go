@@ -1,9 +1,4 @@
-// Package home gives Applications without a requested namespace the namespace that administrators chose for their
-// cluster.
-//
-// The package sets the namespace at every read of an Application, from the cache and past the cache. Index, decision,
-// rights and payload therefore use the same namespace. The chosen namespace is not written to the hub.
-package home
+package settings
 
 import (
 	"context"
@@ -16,21 +11,25 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// OfHub is the placeholder in a chosen namespace for the Application's namespace on the hub.
-const OfHub = "{namespace}"
+// HubNamespace is the placeholder in a chosen namespace for the Application's namespace on the hub.
+const HubNamespace = "{namespace}"
 
-// Namespaces are the chosen namespaces, by the name of the cluster. A chosen namespace with OfHub gives each hub
+// Namespaces are the chosen namespaces, by the name of the cluster. A chosen namespace with HubNamespace gives each hub
 // namespace its own namespace on the cluster. Tenants then share no names.
+//
+// An Application without a requested namespace gets the chosen namespace of its cluster at every read, from the cache
+// and past the cache. Index, decision, rights and payload therefore use the same namespace. The chosen namespace is not
+// written to the hub.
 type Namespaces map[string]string
 
 // Set gives an Application the namespace chosen for its cluster.
 func (n Namespaces) Set(app *argocd.Application) {
-	app.Home = strings.ReplaceAll(n[app.Cluster()], OfHub, app.Namespace)
+	app.Home = strings.ReplaceAll(n[app.Cluster()], HubNamespace, app.Namespace)
 }
 
-// Valid returns true if the value is allowed as a chosen namespace.
-func Valid(namespace string) bool {
-	return len(validation.IsDNS1123Label(strings.ReplaceAll(namespace, OfHub, "x"))) == 0
+// ValidNamespace returns true if the value is allowed as a chosen namespace.
+func ValidNamespace(namespace string) bool {
+	return len(validation.IsDNS1123Label(strings.ReplaceAll(namespace, HubNamespace, "x"))) == 0
 }
 
 // Transform returns a cache transform that calls before, and then sets the chosen namespace of Applications.
