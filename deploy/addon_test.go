@@ -18,7 +18,7 @@ import (
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/agent"
 )
 
 // read decodes a file into the type T. The name is relative to the folder addon. A field unknown to T fails the test.

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/agent"
 )
 
 // userAgent is the name of the agent in the hub's audit log.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/agent"
 )
 
 // The bounds of --not-compared-after.

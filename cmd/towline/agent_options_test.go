@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/agent"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 

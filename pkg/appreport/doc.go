@@ -8,5 +8,5 @@
 //
 // Of live resources outside Git, Tree accepts only descendants of resources in Git.
 //
-// The package is pure. controllers/agent builds reports, and controllers/resourcesync reads the reports.
+// The package is pure. pkg/agent builds reports, and controllers/resourcesync reads the reports.
 package appreport

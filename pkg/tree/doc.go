@@ -27,5 +27,5 @@
 // cluster's Argo CD.
 //
 // Keys and format are those of Argo CD 2.14 and 3.5 (util/cache, util/cache/appstate). The package is pure:
-// controllers/resourcetree writes the entries, and controllers/agent reads the entries of its cluster.
+// controllers/resourcetree writes the entries, and pkg/agent reads the entries of its cluster.
 package tree

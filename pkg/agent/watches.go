@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
@@ -141,7 +141,9 @@ func (r *Reconciler) ask(ctx context.Context, name string, q queue, first ...fun
 		return
 	}
 	marked, err := r.marked(ctx, name)
-	index.Must(ctx, err)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		panic(err) // the cache lacks the index, or was not started: a mistake in the program
+	}
 	for i := range marked {
 		app := client.ObjectKeyFromObject(&marked[i])
 		for _, do := range first {
