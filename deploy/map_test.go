@@ -1,0 +1,95 @@
+package deploy_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// mappedFolder is a folder in the first cell of a line of the map.
+var mappedFolder = regexp.MustCompile("`([^`]+)`")
+
+// mapOfTheCode returns the content of each folder in the map of docs/development.md.
+func mapOfTheCode(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, layout, _ := strings.Cut(string(page), "\n## Layout\n")
+	layout, _, _ = strings.Cut(layout, "\n## ")
+	out := map[string]string{}
+	for line := range strings.Lines(layout) {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 2 || !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, m := range mappedFolder.FindAllStringSubmatch(cells[0], -1) {
+			if out[m[1]] != "" {
+				t.Errorf("the map has two lines for %s", m[1])
+			}
+			out[m[1]] = cells[1]
+		}
+	}
+	return out
+}
+
+// hasCode returns true if a file of Go is in the folder or below. Git leaves empty folders behind.
+func hasCode(folder string) bool {
+	found := false
+	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, _ error) error {
+		if filepath.Ext(path) == ".go" {
+			found = true
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
+// TestMapOfTheCode: the map in docs/development.md has each folder of controllers, controllers/internal and pkg, and no
+// missing folder.
+func TestMapOfTheCode(t *testing.T) {
+	mapped := mapOfTheCode(t)
+	for _, parent := range []string{"controllers", "controllers/internal", "pkg"} {
+		folders, err := os.ReadDir("../" + parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range folders {
+			if folder := parent + "/" + f.Name(); f.IsDir() && mapped[folder] == "" && hasCode("../"+folder) {
+				t.Errorf("the map of docs/development.md does not have %s: add a line", folder)
+			}
+		}
+	}
+	for folder := range mapped {
+		if _, err := os.Stat("../" + folder); err != nil {
+			t.Errorf("the map of docs/development.md has %s: %v", folder, err)
+		}
+	}
+}
+
+// TestProgramsHaveNoTestCode: no program imports a package that the map of docs/development.md calls "tests only".
+func TestProgramsHaveNoTestCode(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../cmd/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported, found := string(out)+"\n", 0
+	for folder, content := range mapOfTheCode(t) {
+		if !strings.HasPrefix(content, "tests only: ") {
+			continue
+		}
+		found++
+		if strings.Contains(imported, "github.com/towline-io/towline/"+folder+"\n") || strings.Contains(imported, "github.com/towline-io/towline/"+folder+"/") {
+			t.Errorf("a program imports %s, which only tests may import", folder)
+		}
+	}
+	if found == 0 {
+		t.Error("the map has no package for tests only")
+	}
+}
