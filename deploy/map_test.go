@@ -85,7 +85,8 @@ func TestProgramsHaveNoTestCode(t *testing.T) {
 			continue
 		}
 		found++
-		if strings.Contains(imported, "github.com/towline-io/towline/"+folder+"\n") || strings.Contains(imported, "github.com/towline-io/towline/"+folder+"/") {
+		path := "github.com/towline-io/towline/" + folder
+		if strings.Contains(imported, path+"\n") || strings.Contains(imported, path+"/") {
 			t.Errorf("a program imports %s, which only tests may import", folder)
 		}
 	}
