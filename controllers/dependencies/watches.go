@@ -50,9 +50,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
 		Watches(&corev1.Secret{}, r.secretHandler()).
-		WatchesRawSource(r.trust.watch(dependency.CertificatesConfigMap, r.ofCertificates)).
+		WatchesRawSource(r.trust.watch(dependency.CertificatesConfigMap, r.ofTrust(dependency.Certificate))).
 		WatchesRawSource(r.trust.watch(dependency.KeysConfigMap, r.ofKeys)).
-		WatchesRawSource(r.trust.watch(dependency.HostKeysConfigMap, r.ofHostKeys)).
+		WatchesRawSource(r.trust.watch(dependency.HostKeysConfigMap, r.ofTrust(dependency.HostKeys))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
 		WatchesMetadata(settings.ClusterNamespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(settings.ClusterFactsChanged()))

@@ -70,34 +70,26 @@ func trustChanged() predicate.Predicate {
 	}}
 }
 
-// ofCertificates returns the present and the needed works with a certificate authority.
-func (r *Reconciler) ofCertificates(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.ofTrust(ctx, dependency.Certificate)
-}
-
-// ofHostKeys returns the present and the needed works with host keys.
-func (r *Reconciler) ofHostKeys(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.ofTrust(ctx, dependency.HostKeys)
-}
-
-// ofTrust returns the present and the needed works of a kind.
-func (r *Reconciler) ofTrust(ctx context.Context, of dependency.Kind) []reconcile.Request {
-	r.scopes.forget()
-	known, err := r.credentials(ctx)
-	apps := &argocd.ApplicationList{}
-	if err = errors.Join(err, r.List(ctx, apps, client.UnsafeDisableDeepCopy)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "The Applications cannot be listed from the cache")
-	}
-	all := r.everything(ctx, nil)
-	for i := range apps.Items {
-		if app := &apps.Items[i]; app.Cluster() != "" {
-			all = append(all, loop.Requests(known.Keys(app.Cluster(), dependency.ReadSpec(app)))...)
+// ofTrust returns a function that returns the present and the needed works of a kind.
+func (r *Reconciler) ofTrust(of dependency.Kind) handler.MapFunc {
+	return func(ctx context.Context, _ client.Object) []reconcile.Request {
+		r.scopes.forget()
+		known, err := r.credentials(ctx)
+		apps := &argocd.ApplicationList{}
+		if err = errors.Join(err, r.List(ctx, apps, client.UnsafeDisableDeepCopy)); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "The Applications cannot be listed from the cache")
 		}
+		all := r.everything(ctx, nil)
+		for i := range apps.Items {
+			if app := &apps.Items[i]; app.Cluster() != "" {
+				all = append(all, loop.Requests(known.Keys(app.Cluster(), dependency.ReadSpec(app)))...)
+			}
+		}
+		return slices.DeleteFunc(all, func(req reconcile.Request) bool {
+			kind, _ := dependency.KindOf(req.Name)
+			return kind != of
+		})
 	}
-	return slices.DeleteFunc(all, func(req reconcile.Request) bool {
-		kind, _ := dependency.KindOf(req.Name)
-		return kind != of
-	})
 }
 
 // ofKeys returns the works of the AppProjects with public keys, and the objects works of the Applications, because an
