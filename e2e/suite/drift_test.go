@@ -134,10 +134,14 @@ var _ = Describe("The hub's spec on a cluster", func() {
 		const name = "unfinalized"
 		app := standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)
+		By("removing the finalizer during a pause, so that Towline does not restore the finalizer at once")
+		change(ctx, hub, named(name), annotationPatch(apis.AnnotationPaused, "true"))
+		expectCondition(ctx, name, apis.ConditionPausedWarning, "")
 		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null}}`)
 		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Status.ResourceStatus.Manifests",
 			ContainElement(HaveField("StatusFeedbacks.Values", Not(ContainElement(HaveField("Name", "finalizer")))))))
 		Expect(hub.Delete(ctx, named(name))).To(Succeed())
+		change(ctx, hub, named(name), annotationPatch(apis.AnnotationPaused, ""))
 		Eventually(ctx, read(hub, named(name))).Should(BeNil())
 		Eventually(ctx, read(cluster["cluster2"], guestbookOf(name))).Should(BeNil())
 	})
