@@ -146,8 +146,8 @@ var askedElsewhere = map[string][2]string{
 	apis.ReasonRevocationHeld:          {"../../controllers/envtest/revocation_grace_test.go", "it takes Towline with another flag, which remembers"},
 	apis.ReasonHeldInOutage:            {"../../controllers/envtest/outage_test.go", "it takes an outage"},
 	apis.ReasonOutageOver:              {"../../pkg/delivery/outage_test.go", "it lasts for as long as an ApplicationSet needs"},
-	apis.ReasonDependencyForbidden:     {"../../controllers/envtest/dependencies_limits_test.go", "on the Application it is as the others of DependencyError"},
-	apis.ReasonDependencyRefused:       {"../../controllers/envtest/dependencies_test.go", "on the Application it is as the others of DependencyError"},
+	apis.ReasonDependencyForbidden:     {"../../controllers/envtest/dependencies_limits_test.go", "on the Application the reason is as the others"},
+	apis.ReasonDependencyRefused:       {"../../controllers/envtest/dependencies_test.go", "on the Application the reason is as the others"},
 }
 
 // TestEveryReasonIsAsked checks that each reason for a stopped Application is caused by a spec of this file, or by a
