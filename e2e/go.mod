@@ -16,6 +16,7 @@ require (
 	github.com/prometheus/common v0.66.1
 	github.com/spf13/cobra v1.10.0
 	github.com/towline-io/towline v0.0.0-00010101000000-000000000000
+	golang.org/x/crypto v0.57.0
 	golang.org/x/sync v0.23.0
 	k8s.io/api v0.35.4
 	k8s.io/apimachinery v0.35.4

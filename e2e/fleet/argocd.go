@@ -187,13 +187,26 @@ func (p *plane) startArgoServer(ctx context.Context) error {
 			"--repo-server="+addresses[2])...)
 }
 
-// certificatesFolder is the folder of a plane for the mounted ConfigMap argocd-tls-certs-cm.
-const certificatesFolder = "argocd-tls"
+// Folders of a plane for the mounted ConfigMaps argocd-tls-certs-cm and argocd-ssh-known-hosts-cm.
+const (
+	certificatesFolder = "argocd-tls"
+	hostKeysFolder     = "argocd-ssh"
+)
 
 // MountCertificates writes a file for each entry of the ConfigMap argocd-tls-certs-cm, as the kubelet does for the
 // cluster's Argo CD.
 func (c *Cluster) MountCertificates(entries map[string]string) error {
-	folder := filepath.Join(c.fleet.paths.data(c.name), certificatesFolder)
+	return c.mount(certificatesFolder, entries)
+}
+
+// MountHostKeys writes a file for each entry of the ConfigMap argocd-ssh-known-hosts-cm, as the kubelet does for the
+// cluster's Argo CD.
+func (c *Cluster) MountHostKeys(entries map[string]string) error {
+	return c.mount(hostKeysFolder, entries)
+}
+
+func (c *Cluster) mount(name string, entries map[string]string) error {
+	folder := filepath.Join(c.fleet.paths.data(c.name), name)
 	there, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -203,8 +216,8 @@ func (c *Cluster) MountCertificates(entries map[string]string) error {
 			err = errors.Join(err, os.Remove(filepath.Join(folder, file.Name())))
 		}
 	}
-	for host, certificate := range entries {
-		err = errors.Join(err, os.WriteFile(filepath.Join(folder, host), []byte(certificate), 0o644))
+	for key, text := range entries {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, key), []byte(text), 0o644))
 	}
 	return err
 }
@@ -212,7 +225,7 @@ func (c *Cluster) MountCertificates(entries map[string]string) error {
 // startArgo runs a program of Argo CD with the rights of its ServiceAccount, or without a kubeconfig if account is
 // empty.
 func (p *plane) startArgo(ctx context.Context, name, account string, ready probe, args ...string) error {
-	empty, err := p.dir("empty")
+	hostKeys, err := p.dir(hostKeysFolder)
 	if err != nil {
 		return err
 	}
@@ -228,7 +241,7 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 		"ARGOCD_APP_CONF_PATH="+p.argoConfig(),
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
-		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+certificates, "ARGOCD_SSH_DATA_PATH="+empty,
+		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+certificates, "ARGOCD_SSH_DATA_PATH="+hostKeys,
 		// Repo servers on the same machine would receive each other's requests for passwords. The path of a socket must
 		// be short, and a fleet's folder may have a long path.
 		"ARGOCD_ASK_PASS_SOCK="+filepath.Join(os.TempDir(), "towline-ask-pass-"+portOf(p.address("repo-server"))+".sock"),
