@@ -237,6 +237,10 @@ e2e-short: e2e ## Run the suite without the specs that mostly wait: twelve specs
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm
 e2e-acm: e2e ## Run a part of the suite with the chart's profile acm, which must use all rights of the profile.
 
+.PHONY: e2e-acm-2.16
+e2e-acm-2.16: E2E_LABELS := '-ginkgo.label-filter=rights && !long && imports' -towline.profile=acm-without-app-lifecycle
+e2e-acm-2.16: e2e ## Run the specs of GitOpsClusters on a hub of Advanced Cluster Management without the component app-lifecycle.
+
 .PHONY: e2e-maestro
 e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long && !etcd' -towline.transport=maestro
 e2e-maestro: e2e ## Run the suite with the works in Maestro; needs Debian's packages postgresql and mosquitto.

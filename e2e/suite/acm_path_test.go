@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -66,6 +67,33 @@ func prepareACM(ctx context.Context) {
 		Expect(s.Data).NotTo(HaveKey("config"), "a Secret has credentials")
 	}
 	Expect(pre()).NotTo(Or(MatchRegexp(otherController), MatchRegexp(noGenerator), MatchRegexp(withCredentials)))
+}
+
+// prepareOldACM walks the path of docs/takeover.md for Advanced Cluster Management 2.8 to 2.16 before the installation:
+// the component app-lifecycle has made cluster Secrets and is then disabled, which removes its Deployment.
+func prepareOldACM(ctx context.Context) {
+	GinkgoHelper()
+	end := beACM(ctx)
+	apply(ctx, onThisArgoCD("hub.yaml"))
+	apply(ctx, onThisArgoCD("guestbook-app-set.yaml"))
+	for _, c := range f.Clusters() {
+		applyTo(ctx, &c.ControlPlane, onThisArgoCD("managed.yaml"))
+	}
+	Eventually(ctx, gitOpsPhase).Should(Equal("successful"))
+	plugin, err := towline.BuildPlugin(ctx, f)
+	Expect(err).NotTo(HaveOccurred())
+	pre := func() string {
+		GinkgoHelper()
+		out, _ := runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
+		return out
+	}
+	Expect(pre()).To(MatchRegexp(otherController))
+
+	By("disabling the component app-lifecycle")
+	end()
+	integrations := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: acmNamespace, Name: "multicluster-integrations"}}
+	Expect(hub.Delete(ctx, integrations)).To(Succeed())
+	Eventually(ctx, pre).Should(And(Not(MatchRegexp(otherController)), ContainSubstring("no Deployment multicluster-integrations runs")))
 }
 
 // followACM is the rest of the path. The guestbook becomes Healthy, Advanced Cluster Management removes its CRD of

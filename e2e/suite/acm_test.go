@@ -35,8 +35,8 @@ const (
 // acmPasses is the time between two passes of the controller.
 const acmPasses = time.Second
 
-// runACM plays the GitOpsCluster controller until the suite ends.
-func runACM() {
+// runACM plays the GitOpsCluster controller until a call of the returned function, and at most until the suite ends.
+func runACM() (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -51,10 +51,12 @@ func runACM() {
 			}
 		}
 	}()
-	DeferCleanup(func() {
+	end = func() {
 		stop()
 		<-done
-	})
+	}
+	DeferCleanup(end)
+	return end
 }
 
 // acmPass reconciles all GitOpsClusters once. It then deletes the controller's cluster Secrets without a GitOpsCluster.
@@ -249,8 +251,9 @@ spec: {ports: [{port: 443}]}
 // published is the folder of the CRDs as Advanced Cluster Management ships them.
 const published = "pkg/apis/apps/testdata/published"
 
-// beACM makes the hub a hub of Advanced Cluster Management.
-func beACM(ctx context.Context) {
+// beACM makes the hub a hub of Advanced Cluster Management. The returned function stops the controller of
+// GitOpsClusters.
+func beACM(ctx context.Context) (end func()) {
 	GinkgoHelper()
 	towline.Changes = towline.ForACM
 	apply(ctx, acmHub)
@@ -258,7 +261,7 @@ func beACM(ctx context.Context) {
 	_, err := f.Hub.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=1m",
 		"crd/gitopsclusters."+apis.Group, "crd/"+reportsCRD, "crd/multiclusterhubs.operator.open-cluster-management.io")
 	Expect(err).NotTo(HaveOccurred())
-	runACM() //nolint:contextcheck // the controller runs until the suite ends
+	return runACM() //nolint:contextcheck // the controller runs longer than the context
 }
 
 // onThisArgoCD returns a file of example/openshift-gitops for the namespace of the fleet's Argo CD.

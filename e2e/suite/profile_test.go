@@ -11,11 +11,19 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
+// profileOCM is the chart's profile for a hub of Open Cluster Management alone.
+const profileOCM = "ocm"
+
 // profileACM is the chart's profile for a hub of Advanced Cluster Management. Its GitOpsCluster controller makes the
 // cluster Secrets.
 const profileACM = "acm"
 
-var profile = flag.String("towline.profile", "ocm", "the chart's profile that Towline is installed with: ocm or acm")
+// oldACM stands for a hub of Advanced Cluster Management 2.8 to 2.16 with a disabled component app-lifecycle. Towline
+// takes over the GitOpsClusters there.
+const oldACM = "acm-without-app-lifecycle"
+
+var profile = flag.String("towline.profile", profileOCM,
+	"the hub, and the chart's profile that Towline is installed with: ocm, acm, or acm-without-app-lifecycle with the values for such a hub")
 
 // imports marks specs that need Towline's rights to make cluster Secrets. The profile acm has none of these rights.
 var imports = Label("imports")
@@ -34,6 +42,9 @@ var rare = map[string]string{
 
 // chartValues returns the values with which the suite installs Towline's chart.
 func chartValues() []string {
+	if *profile == oldACM {
+		return []string{"dependencies.objects=true", "crds.enabled=own", "gitOpsCluster.takeOver=true"}
+	}
 	return []string{"dependencies.objects=true", "profile=" + *profile}
 }
 

@@ -84,8 +84,11 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		maestro, err = towline.InstallMaestro(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	if *profile == profileACM {
+	switch *profile {
+	case profileACM:
 		prepareACM(ctx)
+	case oldACM:
+		prepareOldACM(ctx)
 	}
 	Expect(towline.InstallChart(ctx, f, chartValues()...)).To(Succeed())
 	Expect(towline.ApplyExamples(ctx, f)).To(Succeed())
@@ -95,7 +98,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	tow, err = towline.Start(ctx, f, towline.Options{Binary: binary, Name: "towline", ReadyTimeout: soon})
 	Expect(err).NotTo(HaveOccurred())
 	waitImported(ctx)
-	if *profile == profileACM {
+	if *profile != profileOCM {
 		followACM(ctx)
 	}
 	apply(ctx, ownerless)
