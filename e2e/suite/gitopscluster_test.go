@@ -277,6 +277,9 @@ spec:
 	})
 
 	It("puts the token of a ManagedServiceAccount only into the requested Secrets", imports, func(ctx SpecContext) {
+		if *profile == oldACM {
+			Skip("createBlankClusterSecrets, which the examples for this hub set, removes the credentials")
+		}
 		const account = "argocd-manager"
 		token := mintToken(ctx, "cluster1", account)
 		Expect(hub.Create(ctx, token)).To(Succeed())
