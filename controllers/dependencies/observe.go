@@ -150,7 +150,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
 		return u, err
 	}
-	if app.Operation != nil && !seen.Leads() && seen.Kind() != dependency.Objects {
+	if app.Operation != nil && seen.Kind() != dependency.Objects {
 		if u.OperationPermitted, err = seen.permitted(ctx, r.Grants, app, authorization.Read); err != nil {
 			return u, err
 		}

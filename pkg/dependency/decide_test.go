@@ -355,6 +355,9 @@ func TestRefresh(t *testing.T) {
 		"not arrived":             {is: ofObjects(waits), want: []string{}},
 		"in want of nothing":      {is: ofObjects(webApp(), arrived), want: []string{}},
 		"in want of a credential": {is: ofObjects(webApp().Condition(NoComparison, "x"), arrived), want: []string{}},
+		"in want of the host keys": {is: ofObjects(sshApp().Condition(NoComparison, "x"), func(s *situation) {
+			s.Dependencies = []*workv1.ManifestWork{ofHostKeys("true", used(sshApp()), there()).Work}
+		}), want: []string{"after 1.2s"}},
 		"a refresh is on its way already": {
 			is:   ofObjects(webApp().Condition(InvalidSpec, "x").Annotation(apis.AnnotationRefresh, "hard"), arrived),
 			want: []string{}},

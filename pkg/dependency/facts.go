@@ -113,7 +113,8 @@ type Facts struct {
 	SecretBehind bool
 
 	// Certificates, Keys and HostKeys are the ConfigMaps of the hub's Argo CD with trusted certificates, public keys
-	// and host keys; nil for none. In the work of a certificate, MissingSince is when Certificates went missing.
+	// and host keys; nil for none. In the work of a certificate, MissingSince is when Certificates went missing. No gate
+	// waits for missing HostKeys, because the host keys stay on the cluster.
 	Certificates, Keys, HostKeys *corev1.ConfigMap
 
 	// Beside is true if the cluster has the work of the Application with the objects.

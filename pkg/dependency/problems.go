@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -39,7 +40,7 @@ func withInvalid(format string, args ...any) problem {
 	return problemf(apis.ReasonDependencyInvalid, "annotation %s: %s", apis.AnnotationWith, fmt.Sprintf(format, args...))
 }
 
-// oversized returns the problems of the Application's AppProject and credentials that are too large to travel.
+// oversized returns the problems of the Application's dependencies that are too large to travel.
 func (d *decision) oversized() (out []problem) {
 	if !d.Cluster.Exists || d.shared(d.Options) {
 		return nil
@@ -58,6 +59,27 @@ func (d *decision) oversized() (out []problem) {
 		}
 		if err := d.fits(RenderCredential(s, d.Key.Namespace, d.argocdNamespace(d.Options))); err != nil {
 			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot be sent: %s: shorten the Secret", s.Name, err)))
+		}
+	}
+	return append(out, d.oversizedTrust(needed)...)
+}
+
+// oversizedTrust returns the problems of needed certificates and host keys that are too large to travel.
+func (d *decision) oversizedTrust(needed []types.NamespacedName) (out []problem) {
+	if text := d.hostKeys(); len(text) > doubtful && slices.Contains(needed, HostKeysKey(d.Key.Namespace)) {
+		if err := d.fits(RenderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text)); err != nil {
+			out = append(out, about(d.HostKeys, problemf(apis.ReasonDependencyInvalid,
+				"ConfigMap %s cannot be sent: %s: shorten the key %s", HostKeysConfigMap, err, hostKeysEntry)))
+		}
+	}
+	for _, s := range ReadCertificates(d.Certificates) {
+		pem := d.Certificates.Data[s.Host]
+		if len(pem) <= doubtful || !slices.Contains(needed, CertificateKey(d.Key.Namespace, s.Host)) {
+			continue
+		}
+		if err := d.fits(RenderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), s.Host, pem)); err != nil {
+			out = append(out, about(d.Certificates, problemf(apis.ReasonDependencyInvalid,
+				"ConfigMap %s cannot be sent: %s: shorten the key %s", CertificatesConfigMap, err, s.Host)))
 		}
 	}
 	return out
@@ -136,6 +158,10 @@ func refusal(w *workv1.ManifestWork) problem {
 				"the right to create namespaces (ManifestWork %s/%s: %s)", w.Namespace, w.Namespace, w.Name, notApplied(w))
 	case kind == Certificate:
 		return refusedTrust(w, CertificatesConfigMap)
+	case kind == HostKeys && Forced(w):
+		return problemf(apis.ReasonDependencyRefused,
+			"cluster %s refuses the host keys of the hub: give its work agent the right to change ConfigMap %s in the namespace of Argo CD "+
+				"(ManifestWork %s/%s: %s)", w.Namespace, HostKeysConfigMap, w.Namespace, w.Name, notApplied(w))
 	case kind == HostKeys:
 		return problemf(apis.ReasonDependencyRefused,
 			"cluster %s keeps its own host keys in ConfigMap %s, or refuses the host keys of the hub: to replace the text of the cluster, copy the "+

@@ -155,8 +155,8 @@ func (s Spec) connects(host string) bool {
 // connectsBySSH reports whether an Application with the spec reads a repository by SSH.
 func (s Spec) connectsBySSH() bool { return slices.ContainsFunc(s.Repositories, overSSH) }
 
-// overSSH reports whether a normalized address is read by SSH: the address has no scheme, and has a user before the
-// host. Argo CD (2.14 and 3.5) reads the same addresses with the credentials for SSH.
+// overSSH reports whether a normalized address names a user before the host and no scheme. Argo CD (2.14 and 3.5) takes
+// the same addresses for SSH. An address ssh://host without a user is not among them.
 func overSSH(normalized string) bool {
 	host, _, _ := strings.Cut(normalized, "/")
 	return strings.Contains(host, "@")

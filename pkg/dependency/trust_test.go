@@ -121,7 +121,7 @@ func setsHostKeys(w *workv1.ManifestWork) bool {
 }
 
 // TestHostKeys checks that the text of the hub stays on the cluster after the end of the work, and that only the
-// annotation "replace" takes the text over from the cluster.
+// annotation "replace" replaces the text of the cluster.
 func TestHostKeys(t *testing.T) {
 	forced := func(w *workv1.ManifestWork) bool { return setsHostKeys(w) && Forced(w) }
 	polite := func(w *workv1.ManifestWork) bool { return setsHostKeys(w) && !Forced(w) }
@@ -155,6 +155,39 @@ func TestHostKeys(t *testing.T) {
 		"of the hub as a cluster, there": {is: ofHostKeys("replace", used(sshApp()), there(), sharedArgoCD), want: []string{"delete"}},
 		"too large": {is: ofHostKeys("replace", used(sshApp()), func(s *situation) {
 			s.HostKeys.Data[hostKeysEntry] = strings.Repeat("x", 600<<10)
+		}), want: []string{}},
+	})
+}
+
+// TestConditionNamesHostKeys checks that the Application's condition names host keys that are too large, and host keys
+// that the cluster refuses.
+func TestConditionNamesHostKeys(t *testing.T) {
+	sent := func(propagate string) edit {
+		return func(s *situation) {
+			w := ofHostKeys(propagate, used(sshApp()), there(refusing)).Work
+			s.Dependencies, s.HostKeys = []*workv1.ManifestWork{w}, ofHostKeys(propagate).HostKeys
+		}
+	}
+	large := func(c *corev1.ConfigMap, key string) { c.Data[key] = strings.Repeat("x", 600<<10) }
+	decides(t, map[string]row{
+		"refused": {is: ofObjects(sshApp(), sent("true")), want: []string{apis.ReasonDependencyRefused},
+			says: "keeps its own host keys in ConfigMap argocd-ssh-known-hosts-cm"},
+		"refused, although forced": {is: ofObjects(sshApp(), sent("replace")), want: []string{apis.ReasonDependencyRefused},
+			says: "give its work agent the right to change ConfigMap argocd-ssh-known-hosts-cm"},
+		"too large": {is: ofObjects(sshApp(), func(s *situation) {
+			s.HostKeys = ofHostKeys("true").HostKeys
+			s.Credentials = ReadHostKeys(s.HostKeys)
+			large(s.HostKeys, hostKeysEntry)
+		}), want: []string{apis.ReasonDependencyInvalid}, says: "ConfigMap argocd-ssh-known-hosts-cm cannot be sent"},
+		"a certificate that is too large": {is: ofObjects(webApp(), func(s *situation) {
+			s.Certificates = ofCertificate().Certificates
+			s.Credentials = ReadCertificates(s.Certificates)
+			large(s.Certificates, gitServer)
+		}), want: []string{apis.ReasonDependencyInvalid}, says: "ConfigMap argocd-tls-certs-cm cannot be sent"},
+		"not needed": {is: ofObjects(webApp(), func(s *situation) {
+			s.HostKeys = ofHostKeys("true").HostKeys
+			s.Credentials = ReadHostKeys(s.HostKeys)
+			large(s.HostKeys, hostKeysEntry)
 		}), want: []string{}},
 	})
 }

@@ -24,11 +24,18 @@ type trust struct {
 // trusts are all kinds of trust material.
 var trusts = []trust{
 	{
-		says: []string{"knownhosts: key is unknown", "knownhosts: key mismatch", "host key verification failed", "host key is known for"},
+		says: []string{"knownhosts: key mismatch", "host key is known for", "remote host identification has changed"},
+		remedy: "the repository shows another host key than the key ssh_known_hosts of ConfigMap argocd-ssh-known-hosts-cm on the cluster: ask " +
+			"the administrator of the Git server whether the host key has changed. Otherwise another server may answer in place of the Git server. " +
+			"Then change the line of the host, on the hub if Towline sends the text",
+		do: "argocd cert list --cert-type ssh # with argocd at the cluster's Argo CD, to compare the fingerprint",
+	},
+	{
+		says: []string{"knownhosts: key is unknown", "host key verification failed"},
 		remedy: "the cluster's Argo CD does not know the host key of the repository: add the line of the host to the key ssh_known_hosts " +
-			"of ConfigMap argocd-ssh-known-hosts-cm on the cluster, or let Towline replace the text of the cluster by the text of the hub: " +
-			"annotate the hub's ConfigMap with " + apis.AnnotationPropagate + ": \"replace\"",
-		do: "ssh-keyscan HOST | argocd cert add-ssh --batch # with argocd at the cluster's Argo CD",
+			"of ConfigMap argocd-ssh-known-hosts-cm, on the hub if Towline sends the text, and otherwise on the cluster. To let Towline send the text " +
+			"of the hub, annotate the hub's ConfigMap with " + apis.AnnotationPropagate + ": \"true\", or \"replace\" to replace a different text",
+		do: "argocd cert add-ssh --batch < known_hosts # with argocd at the cluster's Argo CD, after a comparison of the fingerprints",
 	},
 	{
 		says: []string{"certificate signed by unknown authority", "unable to get local issuer certificate", "self-signed certificate",

@@ -12,6 +12,7 @@ import (
 func TestTrust(t *testing.T) {
 	for message, want := range map[string]string{
 		"failed to list refs: ssh: handshake failed: knownhosts: key is unknown":                                            "argocd-ssh-known-hosts-cm",
+		"ssh: handshake failed: knownhosts: key mismatch":                                                                   "argocd-ssh-known-hosts-cm",
 		"git fetch failed: Host key verification failed.":                                                                   "argocd-ssh-known-hosts-cm",
 		`Get "https://git.example.com/x": tls: failed to verify certificate: x509: certificate signed by unknown authority`: "argocd-tls-certs-cm",
 		"SSL certificate problem: unable to get local issuer certificate":                                                   "argocd-tls-certs-cm",
@@ -38,7 +39,7 @@ func TestTrust(t *testing.T) {
 				}
 				if !strings.Contains(k.Message, message) || !strings.Contains(k.Message, want) || k.Who != who ||
 					(want == "") == strings.Contains(k.Message, "argocd-") ||
-					(want == "argocd-ssh-known-hosts-cm") != strings.Contains(k.Message, "by the text of the hub") {
+					(want == "argocd-ssh-known-hosts-cm") != strings.Contains(k.Message, "if Towline sends the text") {
 					t.Errorf("%s, %q: %+v", title, message, k)
 				}
 			}
