@@ -85,7 +85,7 @@ func (d *decision) await(ws works) {
 			waited = append(waited, w)
 			continue
 		}
-		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !work.KeepsSideManifests(w) {
+		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !work.SideManifestsKept(w) {
 			continue
 		}
 		if b := d.drop(d.subject(w)); b != nil {

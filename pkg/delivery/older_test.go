@@ -144,9 +144,9 @@ func TestOlder(t *testing.T) {
 
 func lostOne(s *situation) { s.Loss.Lost = true }
 
-// TestOlderKeepsSideManifests: the side manifests of a work stay in the work until the removal is safe, for each form
+// TestOlderSideManifestsKept: the side manifests of a work stay in the work until the removal is safe, for each form
 // of the work.
-func TestOlderKeepsSideManifests(t *testing.T) {
+func TestOlderSideManifestsKept(t *testing.T) {
 	for title, edit := range map[string]func(*workv1.ManifestWork){
 		"not applied": notApplied, "it would take all": withoutRules,
 		"another rule": func(w *workv1.ManifestWork) { w.Spec.DeleteOption.SelectivelyOrphan.OrphaningRules[0].Name = "other" },
@@ -157,7 +157,7 @@ func TestOlderKeepsSideManifests(t *testing.T) {
 			w := plan.Steps[0].Work
 			w.Generation++
 			rules := w.Spec.DeleteOption
-			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.KeepsSideManifests(w) {
+			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.SideManifestsKept(w) {
 				t.Fatalf("%d manifests, %+v", len(w.Spec.Workload.Manifests), rules)
 			}
 			if work.IsReadOnly(w) {
@@ -257,8 +257,8 @@ func TestSameWorkOfAnOlderController(t *testing.T) {
 			m.Conditions[j].ObservedGeneration = after.Generation
 		}
 	}
-	if work.KeepsSideManifests(before) || !work.KeepsSideManifests(after) {
-		t.Fatalf("bare: %t, then %t", work.KeepsSideManifests(before), work.KeepsSideManifests(after))
+	if work.SideManifestsKept(before) || !work.SideManifestsKept(after) {
+		t.Fatalf("the side manifests are kept: %t, then %t", work.SideManifestsKept(before), work.SideManifestsKept(after))
 	}
 	if SameWork(before, after) {
 		t.Error("nothing wakes what waits for that")

@@ -104,7 +104,7 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.KeepsSideManifests(w),
+		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.SideManifestsKept(w),
 	}
 }
 

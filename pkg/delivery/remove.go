@@ -124,7 +124,7 @@ func finalizers(force bool) func(*view, *subject) outcome {
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
 var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outcome {
-	if !work.Seen(s.ManifestWork) || work.KeepsSideManifests(s.ManifestWork) {
+	if !work.Seen(s.ManifestWork) || work.SideManifestsKept(s.ManifestWork) {
 		return done
 	}
 	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)

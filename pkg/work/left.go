@@ -18,7 +18,7 @@ func ReportsFinalizers(w *workv1.ManifestWork) bool {
 
 // RemainingFinalizers returns the remaining finalizers of the cluster's Application that remove the workload, although the work has
 // dropped its finalizers. known reports whether the agent has read the finalizers since the agent applied the change.
-// For a work without the feedback rule or without a readable Application, no further answer can come: Left returns no
+// For a work without the feedback rule or without a readable Application, no further answer can come: RemainingFinalizers returns no
 // finalizers, and known is true.
 //
 // The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the

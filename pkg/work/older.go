@@ -136,10 +136,10 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 		workv1.OrphaningRule(id))
 }
 
-// KeepsSideManifests reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
+// SideManifestsKept reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
 // deletes resources removed from a work, if the agent owns them. The agent gives up the ownership of kept resources
 // during an apply. Only an apply of the current generation is therefore a proof.
-func KeepsSideManifests(w *workv1.ManifestWork) bool {
+func SideManifestsKept(w *workv1.ManifestWork) bool {
 	for _, id := range identifiers(sideManifests(w)) {
 		if !keeps(w, id) || outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
 			return false
@@ -160,7 +160,7 @@ func appliedNow(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 }
 
 // KeepSideManifests changes a work so that only the Application leaves the cluster with the work, and reports whether the work
-// had to change. KeepsSideManifests reports true after the agent has applied the change.
+// had to change. SideManifestsKept reports true after the agent has applied the change.
 func KeepSideManifests(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !slices.ContainsFunc(identifiers(sideManifests(w)), func(id workv1.ResourceIdentifier) bool { return !keeps(w, id) }) {
 		return w, false
@@ -171,7 +171,7 @@ func KeepSideManifests(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 }
 
 // TakeOver prepares a rendered work to replace another work w. The side manifests of w stay in the work until
-// KeepsSideManifests is true for w, and are then removed. The agent applied the AppProjects of w without a ManifestConfig. TakeOver notes their
+// SideManifestsKept is true for w, and are then removed. The agent applied the AppProjects of w without a ManifestConfig. TakeOver notes their
 // names in AnnotationBroughtProjects, because the hub's AppProjects may replace these AppProjects on the cluster.
 func TakeOver(desired, w *workv1.ManifestWork) {
 	others := sideManifests(w)
@@ -181,7 +181,7 @@ func TakeOver(desired, w *workv1.ManifestWork) {
 	if noted := BroughtProjects(w); len(noted) > 0 {
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationBroughtProjects, strings.Join(noted, ","))
 	}
-	if KeepsSideManifests(w) || len(sideManifests(desired)) > 0 {
+	if SideManifestsKept(w) || len(sideManifests(desired)) > 0 {
 		return
 	}
 	desired.Spec.Workload.Manifests = append(desired.Spec.Workload.Manifests, others...)

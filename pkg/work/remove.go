@@ -18,7 +18,7 @@ import (
 // finalizer, the workload stays. The side manifests of the work stay too. PrepareRemoval returns the work itself if the
 // work is prepared already, carries a request, has the mode CreateOnly, or has no readable Application.
 //
-// A changed work asks the agent for the remaining finalizers (see Left) and the owner of the Application. A work that
+// A changed work asks the agent for the remaining finalizers (see RemainingFinalizers) and the owner of the Application. A work that
 // the agent cannot apply counts as prepared only if the work asks. The Application in the work has exactly the given
 // finalizers, because an earlier version of Towline sent finalizers that no controller on the cluster removes.
 //
