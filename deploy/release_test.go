@@ -98,7 +98,12 @@ func TestImageHasTheVersionOfItsTag(t *testing.T) {
 	} {
 		for _, target := range []string{"image", "image-maestro"} {
 			run := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval=VERSION := "+other, target, "IMAGE="+image)
-			run.Dir, run.Env = "..", slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "VERSION=") })
+			run.Dir, run.Env = "..", slices.DeleteFunc(os.Environ(), func(v string) bool {
+				// With the flags of an outer make, its VERSION would count as one of the command line.
+				return slices.ContainsFunc([]string{"VERSION=", "MAKEFLAGS=", "MFLAGS=", "MAKEOVERRIDES="}, func(name string) bool {
+					return strings.HasPrefix(v, name)
+				})
+			})
 			out, err := run.Output()
 			if err != nil {
 				t.Fatal(err)
