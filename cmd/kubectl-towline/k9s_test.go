@@ -25,7 +25,10 @@ type k9sPlugin struct {
 }
 
 // k9sValues stand for the variables of k9s. k9s refuses an unknown variable.
-var k9sValues = map[string]string{"$CONTEXT": "prod; touch x", "$NAMESPACE": "argocd", "$NAME": "guestbook"}
+var k9sValues = map[string]string{"$CONTEXT": "prod; touch x", "$NAMESPACE": "argocd", "$NAME": "guestbook", k9sKubeconfig: "KUBECONFIG=/a b:/c"}
+
+// k9sKubeconfig is the word of a script that passes on the kubeconfig of k9s.
+const k9sKubeconfig = "KUBECONFIG=$KUBECONFIG"
 
 // readers are the commands that change no object on the hub.
 var readers = []string{"why", "tree", "events", "status", "clusters"}
@@ -99,7 +102,7 @@ func k9sWords(t *testing.T, p k9sPlugin) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, script := range map[string]string{
-		"kubectl": `printf '%s\n' "$@"`, "less": `while read -r line; do printf '%s\n' "$line"; done`,
+		"kubectl": `printf '%s\n' "$KUBECONFIG" "$@"`, "env": `exec /usr/bin/env "$@"`, "less": `while read -r line; do printf '%s\n' "$line"; done`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
@@ -120,8 +123,8 @@ func k9sWords(t *testing.T, p k9sPlugin) []string {
 		t.Fatal(err)
 	}
 	words := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if words[0] != "towline" {
-		t.Errorf("not kubectl towline: %v", words)
+	if "KUBECONFIG="+words[0] != k9sValues[k9sKubeconfig] || words[1] != "towline" {
+		t.Errorf("not kubectl towline with the kubeconfig of k9s: %v", words)
 	}
-	return words[1:]
+	return words[2:]
 }
