@@ -26,6 +26,9 @@ type GitSSH struct {
 	listener net.Listener
 	config   *ssh.ServerConfig
 	served   sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool // the open connections; nil after Close
 }
 
 // ServeSSH starts a server with a new host key and a new client key, on a free port of 127.0.0.1.
@@ -38,7 +41,7 @@ func (g *Git) ServeSSH() (*GitSSH, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &GitSSH{PrivateKey: private, config: &ssh.ServerConfig{
+	s := &GitSSH{PrivateKey: private, conns: map[net.Conn]bool{}, config: &ssh.ServerConfig{
 		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 			if !bytes.Equal(key.Marshal(), client.PublicKey().Marshal()) {
 				return nil, errors.New("another key")
@@ -68,11 +71,34 @@ func (s *GitSSH) URL(repo string) string {
 	return "ssh://git@" + s.listener.Addr().String() + "/" + repo + ".git"
 }
 
-// Close stops the server, and waits for the end of the running fetches.
+// Close stops the server, and closes all connections.
 func (s *GitSSH) Close() error {
 	err := s.listener.Close()
+	s.mu.Lock()
+	for conn := range s.conns {
+		conn.Close()
+	}
+	s.conns = nil
+	s.mu.Unlock()
 	s.served.Wait()
 	return err
+}
+
+// opened records an open connection. It returns false after Close.
+func (s *GitSSH) opened(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns != nil {
+		s.conns[conn] = true
+	}
+	return s.conns != nil
+}
+
+func (s *GitSSH) closed(conn net.Conn) {
+	conn.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, conn)
 }
 
 // newSSHKey returns a new private key, as PEM and as a signer.
@@ -90,7 +116,10 @@ func newSSHKey() (text string, signer ssh.Signer, err error) {
 }
 
 func (s *GitSSH) serve(conn net.Conn, g *Git) {
-	defer conn.Close()
+	defer s.closed(conn)
+	if !s.opened(conn) {
+		return
+	}
 	_, channels, requests, err := ssh.NewServerConn(conn, s.config)
 	if err != nil {
 		return // for example, the client refuses the host key
