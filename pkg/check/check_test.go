@@ -144,8 +144,10 @@ func TestChecks(t *testing.T) {
 		"leader unread":  {check.Installation, unread(check.Leases), "leader", why.Unknown, "Lease"},
 		"another plugin": {check.Installation, func(f *check.Facts) { f.Plugin = "v2" }, "versions", why.Waiting, "this is v2"},
 		"other agents":   {check.Installation, func(f *check.Facts) { f.Agent = "towline:v0" }, "versions", why.Waiting, "the agents v0"},
-		"the image's tag names no version": {check.Installation, workload(0, func(w *check.Workload) { w.Image = "r.example/towline:latest" }),
-			"versions", why.Waiting, "the hub runs latest, and the agents v1"},
+		"the image's tag names no version": {check.Installation, func(f *check.Facts) {
+			workload(0, func(w *check.Workload) { w.Image = "r.example/towline:latest" })(f)
+			f.Agent = "r.example/towline:latest"
+		}, "versions", why.OK, "latest"},
 		"narrow report":    {check.Installation, field(0), "schemas of CRDs", why.Waiting, "SchemaNarrow"},
 		"older works":      {check.Before, field(3), "schemas of CRDs", why.Waiting, "a minute late"},
 		"CRDs unread":      {check.Before, unread(check.CRDs), "schemas of CRDs", why.Unknown, "CustomResourceDefinitions"},
