@@ -78,7 +78,7 @@ until_interrupted = @go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/
 help: ## List the targets.
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z0-9.-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Run a hub and two clusters on this machine, with the guestbook, until Ctrl-C.

@@ -5,8 +5,8 @@ const Group = "apps.open-cluster-management.io"
 
 // Labels.
 const (
-	// LabelPull marks an Application for delivery by Towline. The values for true are the true values
-	// of Go's strconv.ParseBool. Works also have the label, always with the value "true".
+	// LabelPull marks an Application for delivery by Towline. The values for true are 1, t, T, true,
+	// TRUE and True. Works also have the label, always with the value "true".
 	LabelPull = Group + "/pull-to-ocm-managed-cluster"
 
 	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the Applications in the
