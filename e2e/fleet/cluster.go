@@ -112,6 +112,9 @@ func (p *plane) startNode(ctx context.Context) error {
 	err = p.run(ctx, spec{
 		owner: p.name, name: "kwok", path: p.programs.Path("kwok"), args: args, env: env,
 		layer: layerControllers, restart: true, ready: httpProbe("http://" + address[0] + "/healthz"),
+		// The controllers of nodes and pods (KWOK 0.8.0 with easycel 0.6.0) fill one map without a lock, at the first object.
+		// With existing pods, both controllers begin at the same moment.
+		crash: "fatal error: concurrent map",
 	})
 	if err != nil {
 		return err

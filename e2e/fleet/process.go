@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type spec struct {
 	ready probe
 	// restart starts the process again after an unrequested end, as a kubelet would.
 	restart bool
+	// crash is a text in the log of a program that a known fault ends at the start, rarely. The program is then started
+	// again, as a kubelet would. Empty for none.
+	crash string
 	// end is the signal that requests the end. Zero means SIGTERM.
 	end syscall.Signal
 	// timeout is the time limit for ready, and grace is the time limit for the end.
@@ -59,6 +63,9 @@ type process struct {
 const (
 	firstBackoff = time.Second
 	lastBackoff  = 16 * time.Second
+
+	// mostCrashes is the maximum number of crashes by a known fault in one start.
+	mostCrashes = 3
 )
 
 // start runs the process and waits until the process is ready. It has no effect on a running process.
@@ -68,15 +75,41 @@ func (p *process) start(ctx context.Context) error {
 	if p.running() {
 		return nil
 	}
-	if err := p.launch(); err != nil {
-		return err
-	}
-	if err := p.waitReady(ctx); err != nil {
+	for crashes := 0; ; crashes++ {
+		before := size(p.spec.log)
+		if err := p.launch(); err != nil {
+			return err
+		}
+		err := p.waitReady(ctx)
+		if err == nil {
+			break
+		}
 		p.halt()
-		return err
+		if crashes == mostCrashes || !p.crashed(before) {
+			return err
+		}
+		p.say("%s crashed at its start by a known fault, and is started again", p.spec.title())
 	}
 	p.watch(ctx)
 	return nil
+}
+
+// crashed reports whether the log after the first bytes has the text of the known fault.
+func (p *process) crashed(after int64) bool {
+	if p.spec.crash == "" {
+		return false
+	}
+	log, err := os.ReadFile(p.spec.log)
+	return err == nil && int64(len(log)) > after && bytes.Contains(log[after:], []byte(p.spec.crash))
+}
+
+// size returns the number of bytes in a file; 0 for none.
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 func (p *process) launch() error {

@@ -77,6 +77,36 @@ func TestProcessThatEndsBeforeItIsReadyShowsItsLog(t *testing.T) {
 	}
 }
 
+// TestProcessWithAKnownCrashIsStartedAgain checks that only the known text counts, in the log of the present run, and
+// not forever.
+func TestProcessWithAKnownCrashIsStartedAgain(t *testing.T) {
+	// The log begins with the arguments, so a script must not contain the text of the fault.
+	const count = "echo >> runs; n=$(wc -l < runs); "
+	runs := func(p *process) int {
+		data, _ := os.ReadFile(filepath.Join(p.spec.dir, "runs"))
+		return len(data)
+	}
+	for title, tc := range map[string]struct {
+		script string
+		starts bool
+		runs   int
+	}{
+		"crashes once":            {"if [ $n = 1 ]; then echo known ''fault; exit 2; fi; touch up; sleep 60", true, 2},
+		"crashes always":          {"echo known ''fault; exit 2", false, mostCrashes + 1},
+		"ends for another reason": {"echo another fault; exit 2", false, 1},
+		"ends for another reason after the crash": {
+			"if [ $n = 1 ]; then echo known ''fault; else echo another fault; fi; exit 2", false, 2},
+	} {
+		t.Run(title, func(t *testing.T) {
+			p := shell(t, count+tc.script, func(sp *spec) { sp.crash = "known fault" })
+			p.spec.ready = fileThere(p, "up")
+			if err := p.start(within(t)); (err == nil) != tc.starts || runs(p) != tc.runs {
+				t.Errorf("%d runs, want %d: %v", runs(p), tc.runs, err)
+			}
+		})
+	}
+}
+
 func TestProcessThatIsNotReadyInTimeIsStopped(t *testing.T) {
 	p := shell(t, "sleep 60", func(sp *spec) {
 		sp.timeout = time.Millisecond
