@@ -137,7 +137,7 @@ func (d *decision) credential() Intent {
 		return Keep
 	case d.Secret == nil, !Propagates(d.Secret.Annotations):
 		return Withdraw
-	case slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) }):
+	case d.needed():
 		if d.shared(d.Options) {
 			return End
 		}
@@ -160,7 +160,7 @@ func (d *decision) certificateIntent() Intent {
 		return Withdraw
 	case d.shared(d.Options):
 		return Orphan
-	case slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) }):
+	case d.needed():
 		d.carry(RenderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), host, pem))
 		return Carry
 	case d.Work == nil, d.lacksRequested():
@@ -176,7 +176,7 @@ func (d *decision) hostKeysIntent() Intent {
 	switch {
 	case text == "", d.shared(d.Options):
 		return Orphan
-	case slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) }):
+	case d.needed():
 		d.carry(RenderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text))
 		if d.desired != nil && ReplacesHostKeys(d.HostKeys) {
 			Force(d.desired)
@@ -186,6 +186,11 @@ func (d *decision) hostKeysIntent() Intent {
 		return Keep
 	}
 	return Unused
+}
+
+// needed reports whether an Application needs the dependency.
+func (d *decision) needed() bool {
+	return slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) })
 }
 
 // carry notes the next content of the work. A rendering error goes into the plan, except a TooLargeError.
@@ -266,7 +271,8 @@ func (d *decision) remove() {
 }
 
 // finalWork returns the last state of the work before its deletion; nil if the last state does not matter. An
-// AppProject and the host keys always stay on their cluster. Orphaned objects, the hub's originals, and objects of released Applications
+// AppProject and the host keys always stay on their cluster. Orphaned objects, the hub's originals, and objects of
+// released Applications
 // stay too.
 func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 	switch {

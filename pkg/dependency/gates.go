@@ -164,8 +164,8 @@ func askRequest(d *decision) answer {
 	return open
 }
 
-// askUsed keeps a credential, a certificate or the host keys for an Application on the cluster, even if the Application is not
-// permitted.
+// askUsed keeps a credential, a certificate or the host keys for an Application on the cluster, even if the Application
+// is not permitted.
 func askUsed(d *decision) answer {
 	uses := func(Spec) bool { return false }
 	switch host, _ := d.certificate(); d.Kind() {

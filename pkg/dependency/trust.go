@@ -59,11 +59,13 @@ func trustObject(name, namespace, manager string, entries map[string]string) obj
 // RenderCertificate returns the work that adds the certificate authority of a Git server to the Argo CD of a cluster.
 // The ConfigMap stays on the cluster after the end of the work.
 func RenderCertificate(cluster, namespace, host, certificate string) (*workv1.ManifestWork, error) {
-	return renderCertificate(CertificateKey(cluster, host), namespace, map[string]string{host: certificate})
+	return renderTrust(CertificateKey(cluster, host), Certificate, CertificatesConfigMap, namespace, map[string]string{host: certificate})
 }
 
-func renderCertificate(key types.NamespacedName, namespace string, entries map[string]string) (*workv1.ManifestWork, error) {
-	w, err := render(key, Certificate, trustObject(CertificatesConfigMap, namespace, key.Name, entries))
+// renderTrust returns a work that sets entries of a ConfigMap of Argo CD. The ConfigMap stays on the cluster after the
+// end of the work.
+func renderTrust(key types.NamespacedName, kind Kind, configMap, namespace string, entries map[string]string) (*workv1.ManifestWork, error) {
+	w, err := render(key, kind, trustObject(configMap, namespace, key.Name, entries))
 	if err == nil {
 		w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	}
@@ -76,18 +78,13 @@ func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.Manifes
 	if len(w.Spec.ManifestConfigs) == 1 {
 		namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
 	}
-	return renderCertificate(keyOf(w), namespace, nil)
+	return renderTrust(keyOf(w), Certificate, CertificatesConfigMap, namespace, nil)
 }
 
 // RenderHostKeys returns the work that sets the host keys of a cluster's Argo CD to a text. The text stays on the
 // cluster after the end of the work.
 func RenderHostKeys(cluster, namespace, text string) (*workv1.ManifestWork, error) {
-	key := HostKeysKey(cluster)
-	w, err := render(key, HostKeys, trustObject(HostKeysConfigMap, namespace, key.Name, map[string]string{hostKeysEntry: text}))
-	if err == nil {
-		w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
-	}
-	return w, err
+	return renderTrust(HostKeysKey(cluster), HostKeys, HostKeysConfigMap, namespace, map[string]string{hostKeysEntry: text})
 }
 
 // ReplacesHostKeys reports whether the hub's host keys replace the text of a cluster, by the annotation of the hub's

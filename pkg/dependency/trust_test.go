@@ -159,8 +159,8 @@ func TestHostKeys(t *testing.T) {
 	})
 }
 
-// TestConditionNamesHostKeys checks that the Application's condition names host keys that are too large, and host keys
-// that the cluster refuses.
+// TestConditionNamesHostKeys checks the condition of an Application whose host keys are too large, or refused by the
+// cluster.
 func TestConditionNamesHostKeys(t *testing.T) {
 	sent := func(propagate string) edit {
 		return func(s *situation) {
