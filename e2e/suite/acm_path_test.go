@@ -32,13 +32,7 @@ const (
 func prepareACM(ctx context.Context) {
 	GinkgoHelper()
 	beACM(ctx)
-	plugin, err := towline.BuildPlugin(ctx, f)
-	Expect(err).NotTo(HaveOccurred())
-	pre := func() string {
-		GinkgoHelper()
-		out, _ := runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
-		return out
-	}
+	pre := preCheck(ctx)
 
 	By("applying a GitOpsCluster and an ApplicationSet as on a hub of Open Cluster Management")
 	hubObjects, set := onThisArgoCD("hub.yaml"), onThisArgoCD("guestbook-app-set.yaml")
@@ -69,6 +63,18 @@ func prepareACM(ctx context.Context) {
 	Expect(pre()).NotTo(Or(MatchRegexp(otherController), MatchRegexp(noGenerator), MatchRegexp(withCredentials)))
 }
 
+// preCheck returns a function that returns the output of `kubectl towline check --pre`.
+func preCheck(ctx context.Context) func() string {
+	GinkgoHelper()
+	plugin, err := towline.BuildPlugin(ctx, f)
+	Expect(err).NotTo(HaveOccurred())
+	return func() string {
+		GinkgoHelper()
+		out, _ := runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
+		return out
+	}
+}
+
 // prepareOldACM walks the path of docs/takeover.md for Advanced Cluster Management 2.8 to 2.16 before the installation:
 // the component app-lifecycle has made cluster Secrets and is then disabled, which removes its Deployment.
 func prepareOldACM(ctx context.Context) {
@@ -80,13 +86,7 @@ func prepareOldACM(ctx context.Context) {
 		applyTo(ctx, &c.ControlPlane, onThisArgoCD("managed.yaml"))
 	}
 	Eventually(ctx, gitOpsPhase).Should(Equal("successful"))
-	plugin, err := towline.BuildPlugin(ctx, f)
-	Expect(err).NotTo(HaveOccurred())
-	pre := func() string {
-		GinkgoHelper()
-		out, _ := runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
-		return out
-	}
+	pre := preCheck(ctx)
 	Expect(pre()).To(MatchRegexp(otherController))
 
 	By("disabling the component app-lifecycle")
