@@ -77,7 +77,7 @@ func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 		full := fixture.Asked(w, report.(workv1.ManifestWorkStatus)).ResourceStatus.Manifests[0]
 		wanted := slices.DeleteFunc(full.StatusFeedbacks.Values, isPlain)
 		if len(wanted) > len(slices.DeleteFunc(slices.Clone(*values), isPlain)) {
-			*values = append(slices.DeleteFunc(*values, isVolatile), wanted...) // all of one version
+			*values = append(slices.DeleteFunc(*values, isOnDemand), wanted...) // all of one version
 			if synced := meta.FindStatusCondition(full.Conditions, feedback.ConditionSynced); synced != nil {
 				meta.SetStatusCondition(&manifest.Conditions, *synced) // the condition belongs to the values
 			}
@@ -89,20 +89,23 @@ func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 	_ = k8s.Status().Patch(ctx, w, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-func isVolatile(v workv1.FeedbackValue) bool { return slices.Contains(feedback.VolatileNames, v.Name) }
+func isOnDemand(v workv1.FeedbackValue) bool {
+	return slices.Contains(feedback.VolatileNames, v.Name) || slices.Contains(feedback.DetailNames, v.Name)
+}
 
-func isPlain(v workv1.FeedbackValue) bool { return !isVolatile(v) }
+func isPlain(v workv1.FeedbackValue) bool { return !isOnDemand(v) }
 
-// sameButVolatile reports whether two versions of a work differ only in the rule for volatile values, and in the force
-// of server-side apply.
+// sameButVolatile reports whether two versions of a work differ only in the rules for volatile values and details, in
+// the way to watch, and in the force of server-side apply.
 func sameButVolatile(before, after *workv1.ManifestWork) bool {
 	x, y := before.DeepCopy(), after.DeepCopy()
 	for _, w := range []*workv1.ManifestWork{x, y} {
 		for i := range w.Spec.ManifestConfigs {
 			config := &w.Spec.ManifestConfigs[i]
 			config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, func(r workv1.FeedbackRule) bool {
-				return equality.Semantic.DeepEqual(r, feedback.VolatileRule())
+				return equality.Semantic.DeepEqual(r, feedback.VolatileRule()) || equality.Semantic.DeepEqual(r, feedback.DetailRule())
 			})
+			config.FeedbackScrapeType = workv1.FeedbackWatchType
 			if s := config.UpdateStrategy; s != nil && s.ServerSideApply != nil {
 				s.ServerSideApply.Force = true
 			}

@@ -53,7 +53,9 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		w = workOf(t, app)
 		g.Expect(w).NotTo(BeNil(), "no ManifestWork %s", work.Key(app))
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
-		desired, err := work.Render(get(t, app), work.Requests{Volatile: work.TellsVolatile(w)})
+		desired, err := work.Render(get(t, app), work.Requests{
+			Volatile: work.TellsVolatile(w), Details: work.TellsDetails(w), Watched: work.Polled(w),
+		})
 		g.Expect(err).NotTo(HaveOccurred())
 		work.SetUpdateMode(desired, work.UpdateModeOf(w)) // the update mode is the subject of other tests
 		if work.AsksOrigin(w) && !work.AsksOrigin(desired) {

@@ -35,7 +35,19 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 	if err := r.observeExecutor(ctx, seen, cmp.Or(request.Project, argocd.DefaultProject)); err != nil {
 		return err
 	}
+	seen.observeWatch(ctx)
 	return r.observeClaimants(ctx, seen)
+}
+
+// observeWatch reads whether another work lets the work agent watch the place of the Application. Without the indexes
+// of a cache, the own work stays as it is.
+func (seen *observation) observeWatch(ctx context.Context) {
+	if _, direct := seen.cache.(*index.Direct); direct {
+		seen.Watched = seen.Own != nil && work.Polled(seen.Own)
+		return
+	}
+	watching := index.WorksWatching(ctx, seen.cache, work.WatchPlace(seen.App))
+	seen.Watched = work.Watched(work.Key(seen.App).Name, seen.Own, watching)
 }
 
 // observeGrant checks the request of the Application. With Revocation.Delete, the work stores the name of the granting

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -56,6 +57,7 @@ func (r *Reconciler) Watches() []loop.Watch {
 		loop.WatchOf(&argocd.Application{}, r.claimants, targetChanged()),
 		loop.WatchOf(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		loop.WatchOf(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
+		loop.WatchOf(&workv1.ManifestWork{}, unwatched(r.Client), watchEnds()),
 		loop.WatchOf(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 		loop.WatchOf(settings.ClusterNamespace(), r.applicationsOfCluster, settings.ClusterFactsChanged()),
 	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
@@ -175,6 +177,35 @@ func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconc
 		keys = append(keys, index.ApplicationsOfTarget(ctx, r.Client, target)...)
 	}
 	return loop.Requests(keys)
+}
+
+// watchEnds selects the changes of a work after which the work agent no longer watches a place because of the work.
+func watchEnds() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before := work.Watches(e.ObjectOld.(*workv1.ManifestWork))
+			return before != "" && before != work.Watches(e.ObjectNew.(*workv1.ManifestWork))
+		},
+	}
+}
+
+// unwatched returns the Applications of a place if no work lets the work agent watch the place any more. The work of
+// one of these Applications is next.
+func unwatched(cached client.Reader) handler.MapFunc {
+	return func(ctx context.Context, obj client.Object) []reconcile.Request {
+		place := work.Watches(obj.(*workv1.ManifestWork))
+		if place == "" || len(index.WorksWatching(ctx, cached, place)) > 0 {
+			return nil
+		}
+		var keys []types.NamespacedName
+		for _, app := range index.Applications(ctx, cached, index.ByCluster, obj.GetNamespace()) {
+			if app.DeletionTimestamp == nil && work.WatchPlace(app) == place {
+				keys = append(keys, client.ObjectKeyFromObject(app))
+			}
+		}
+		return loop.Requests(keys)
+	}
 }
 
 // releasing returns the Applications in release on a cluster.

@@ -41,7 +41,7 @@ var (
 )
 
 func init() {
-	for _, rule := range feedback.Rules(feedback.MaxSources) { // without a zero first, Prometheus misses the first increase
+	for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.DetailRule()) { // without a zero first, Prometheus misses the first increase
 		for _, value := range rule.JsonPaths {
 			rejectedValues.WithLabelValues(value.Name)
 		}

@@ -59,7 +59,7 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 // a comparison would wrongly accept the shown comparison.
 //
 // A comparison in the same second as the end of the operation may be later than the operation, if the hub already shows
-// this end. The cluster may have reported the comparison, and then withdrawn the report; see feedback.ComparedRules.
+// this end. The cluster may have reported the comparison, and then withdrawn the report; see feedback.ConditionRules.
 func misdated(shown *argocd.Status, facts *observed.Facts) bool {
 	if facts.Uncompared == "" || facts.Status.ReconciledAt >= facts.Uncompared {
 		return false

@@ -241,8 +241,8 @@ func workStatus(w *manifestWork, app string, t *there) object {
 		condition("StatusFeedbackSynced", "StatusFeedbackSynced", "", 0),
 	}
 	if w.asksCompared {
-		one = append(one, compared(t, workv1.ConditionRuleEvaluated, w.Generation))
-		whole = append(whole, compared(t, "ConditionRulesAggregated", w.Generation))
+		one = append(one, evaluated(t, workv1.ConditionRuleEvaluated, w.Generation)...)
+		whole = append(whole, evaluated(t, "ConditionRulesAggregated", w.Generation)...)
 	}
 	return object{
 		"conditions": whole,
@@ -257,14 +257,16 @@ func workStatus(w *manifestWork, app string, t *there) object {
 	}
 }
 
-// compared returns the condition that tells whether an Application has been compared since the end of its last
-// operation.
-func compared(t *there, reason string, generation int64) object {
-	c := condition(feedback.ConditionCompared, reason, t.finishedAt, generation)
-	if t.finishedAt == "" {
-		c["status"], c["message"] = "False", "not yet"
+// evaluated returns the conditions of feedback.ConditionRules.
+func evaluated(t *there, reason string, generation int64) []object {
+	is := func(name string, is bool) object {
+		c := condition(name, reason, "Manifest is "+name, generation)
+		if !is {
+			c["status"], c["message"] = "False", "Manifest is not "+name
+		}
+		return c
 	}
-	return c
+	return []object{is(feedback.ConditionCompared, t.finishedAt != ""), is(feedback.ConditionUnedited, true)}
 }
 
 func values(t *there, volatile bool) []object {
@@ -281,6 +283,8 @@ func values(t *there, volatile bool) []object {
 		text("operationStateStartedAt", t.startedAt),
 		text("syncRevision", commit),
 		text("uid", "6fbc2d0e-0000-4000-8000-000000000000"),
+		text("creationTimestamp", t.startedAt),
+		text("agentAppliedAt", t.startedAt),
 		text("finalizer", apis.FinalizerResources),
 		text("healthLastTransitionTime", t.changedAt),
 		text("operationStateSyncRevision", commit),

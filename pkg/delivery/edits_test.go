@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -13,11 +12,17 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// editedThere sets the agent's report of an edit on the cluster, with the mark.
-func editedThere(mark string) func(*workv1.ManifestWork) {
+// editedThere sets the agent's report of an edit on the cluster after an apply at the given time.
+func editedThere(appliedAt string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		says("")(w)
-		meta.FindStatusCondition(w.Status.ResourceStatus.Manifests[0].Conditions, feedback.ConditionCompared).Message += " edited " + mark
+		m := &w.Status.ResourceStatus.Manifests[0]
+		m.Conditions = append(m.Conditions, metav1.Condition{
+			Type: feedback.ConditionUnedited, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated,
+		})
+		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{
+			Name: "agentAppliedAt", Value: workv1.FieldValue{Type: workv1.String, String: &appliedAt},
+		})
 	}
 }
 
@@ -31,7 +36,7 @@ func remembers(count int, mark string, ago time.Duration) func(*workv1.ManifestW
 // TestEdits: one write of the work repairs an edit on the cluster. Repeated edits are repaired at growing intervals,
 // and then the Application shows the edits.
 func TestEdits(t *testing.T) {
-	const one, other, known = "2023-11-14T22:13:20Z_9", "2023-11-14T22:13:21Z_9", "2023-11-14T22.13.20Z_9"
+	const one, other, known = "2023-11-14T22:13:20Z", "2023-11-14T22:13:21Z", "2023-11-14T22.13.20Z"
 	repaired := []string{"update cluster1", "  event EditSetBack"}
 	const tells = "EditedOnClusterWarning EditedAgain"
 	asking := func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) }

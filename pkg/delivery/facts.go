@@ -133,6 +133,9 @@ type Facts struct {
 	Executor        types.NamespacedName
 	ExecutorInvalid string
 
+	// Watched is true if the work agent watches the place of the Application because of another work; see work.Watched.
+	Watched bool
+
 	// Claimants are the other Applications with the same target.
 	Claimants []Claimant
 

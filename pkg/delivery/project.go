@@ -122,7 +122,7 @@ func progress(w *workv1.ManifestWork) string {
 		return text
 	}
 	seen := feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
-	text += fmt.Sprintln(work.AsksCompared(w) && answersByCondition(w, &seen), seen.Edit)
+	text += fmt.Sprintln(work.AsksCompared(w) && answersByCondition(w, &seen), seen.Edit, seen.Detailed)
 	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") ||
 		w.Annotations[apis.AnnotationRefreshSent] != "" {
 		text += fmt.Sprint(seen.Complete)

@@ -126,6 +126,8 @@ func (r *relaying) run() {
 	r.relayRefresh(sent.Refresh)
 	if !r.stops() {
 		r.requests.Volatile = r.requesting() || r.volatile()
+		asks, left := detailed(r.Own, &r.seen, r.Now)
+		r.requests.Details, r.after = asks, soonest(r.after, left)
 	}
 }
 
@@ -139,6 +141,7 @@ func (r *relaying) requesting() bool {
 
 // render returns the desired work of the Application.
 func (r *relaying) render() (*workv1.ManifestWork, error) {
+	r.requests.Watched = r.Watched
 	desired, err := work.Render(r.to, r.requests)
 	if err == nil && work.CarriesRequest(desired) {
 		work.KeepReplaced(desired, r.Own)

@@ -294,7 +294,9 @@ func TestSameWork(t *testing.T) {
 		same          bool
 	}{
 		"no change":    {reports("Healthy"), reports("Healthy"), true},
-		"a new health": {reports("Healthy"), reports("Degraded"), true},
+		"a new health": {reports("Healthy"), reports("Progressing"), true},
+		"degraded":     {reports("Healthy"), reports("Degraded"), false},
+		"a condition":  {reports("Healthy"), reports("Healthy", "conditionType", "SyncError"), false},
 		"applied":      {unanswered, reports("Healthy"), false},
 		"told":         {unseenYet, reports("Healthy"), false},
 		"an operation": {reports("Healthy"), runsAnOperation, false},

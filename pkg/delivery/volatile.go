@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"cmp"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -19,7 +20,7 @@ import (
 // apply, or has not answered, stays unchanged, because the agent would refuse each change again.
 //
 // A work needs no rule if its agent reports the comparison by a condition, which costs no write; see
-// feedback.ComparedRules. But after a move, only the time of the comparison replaces the former cluster's time on the
+// feedback.ConditionRules. But after a move, only the time of the comparison replaces the former cluster's time on the
 // hub.
 func (r *relaying) volatile() bool {
 	if r.Own == nil {
@@ -36,6 +37,20 @@ func (r *relaying) volatile() bool {
 		return true
 	}
 	return asked && (there.ReconciledAt != here.ReconciledAt || r.seen.Starting)
+}
+
+// detailCalm is the time without conditions after which a work no longer asks for details. The removal of the rule makes
+// the agent apply the work again, which costs the agent as much as the rule costs in ten minutes.
+const detailCalm = 10 * time.Minute
+
+// detailed reports whether a work asks for the details of the Application. left is the remaining time of the rule in a
+// work whose Application has no details any more; zero for none. own is nil without a work.
+func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Time) (asks bool, left time.Duration) {
+	if own == nil || seen.Detailed || !work.TellsDetails(own) {
+		return seen.Detailed, 0
+	}
+	left = max(detailCalm-now.Sub(seen.ReadAt.Time), 0)
+	return left > 0, left
 }
 
 // answersByCondition reports whether the agent reports the comparison by a condition, or may do so with its next

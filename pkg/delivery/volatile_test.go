@@ -1,7 +1,9 @@
 package delivery
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
@@ -60,9 +63,14 @@ func TestVolatile(t *testing.T) {
 			of(ended(rest(), end)).own(t, quiet, syncs("Succeeded", end, ""), says("")), false, 0},
 		"the agent tells, a refresh is asked for": {
 			of(rest().Annotation(apis.AnnotationRefresh, "hard")).own(t, quiet, tells(), says(earlier)), true, 1},
-		"the agent does not tell":                 {of(app()).own(t, quiet, tells()), true, 1},
-		"the agent may tell yet":                  {of(app()).own(t, quiet, tells(), notReported), false, 0},
-		"the agent tells what cannot be":          {of(app()).own(t, quiet, syncs("Succeeded", end, ""), says(earlier)), true, 1},
+		"the agent does not tell": {of(app()).own(t, quiet, tells()), true, 1},
+		"the agent may tell yet":  {of(app()).own(t, quiet, tells(), notReported), false, 0},
+		"the agent tells, the comparison may be the cause of the sync": {
+			of(app()).own(t, quiet, tells("operationStatePhase", "Succeeded", "operationStateStartedAt", end, "operationStateFinishedAt", end,
+				"syncStatus", "OutOfSync"), flag("operationStateAutomated"), says(end)), true, 1},
+		"the agent tells, the sync took a second": {
+			of(app()).own(t, quiet, tells("operationStatePhase", "Succeeded", "operationStateStartedAt", earlier, "operationStateFinishedAt", end,
+				"syncStatus", "OutOfSync"), flag("operationStateAutomated"), says(end)), false, 0},
 		"the work does not ask for the condition": {of(app()).own(t, quiet, unconditional, tells(), says(end)), true, 1},
 		"the agent cannot read the Application":   {of(app()).own(t, quiet, tells(), unread), false, 0},
 		"not compared":                            {of(app()).own(t, tells()), true, 0},
@@ -127,6 +135,45 @@ func TestVolatile(t *testing.T) {
 	}
 }
 
+// TestDetails: a work asks for details only while the Application has a condition or is Degraded, and ten minutes more.
+func TestDetails(t *testing.T) {
+	rest := func() *fixture.ApplicationBuilder { return app().Reconciled(began) }
+	failed := func(w *workv1.ManifestWork) { reports("Healthy", "conditionType", "SyncError")(w); says(began)(w) }
+	detailed := func(ago time.Duration) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			rules := &w.Spec.ManifestConfigs[0].FeedbackRules
+			*rules = append(*rules, feedback.DetailRule())
+			c := meta.FindStatusCondition(w.Status.ResourceStatus.Manifests[0].Conditions, feedback.ConditionSynced)
+			c.LastTransitionTime = metav1.NewTime(now.Add(-ago))
+		}
+	}
+	healthy := func(w *workv1.ManifestWork) { reports("Healthy")(w); says(began)(w) }
+	degraded := func(w *workv1.ManifestWork) { reports("Degraded")(w); says(began)(w) }
+	for title, tc := range map[string]struct {
+		is   *situation
+		want bool
+		says []string
+	}{
+		"healthy":                         {of(rest()).own(t, quiet, healthy), false, []string{}},
+		"a condition":                     {of(rest()).own(t, quiet, failed), true, []string{"update cluster1"}},
+		"a condition, asked":              {of(rest()).own(t, quiet, failed, detailed(0)), true, []string{}},
+		"degraded":                        {of(rest()).own(t, quiet, degraded), true, []string{"update cluster1"}},
+		"the condition is gone":           {of(rest()).own(t, quiet, healthy, detailed(4*time.Minute)), true, []string{"after 6m0s"}},
+		"the condition is gone, long ago": {of(rest()).own(t, quiet, healthy, detailed(10*time.Minute)), false, []string{"update cluster1"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			after := tc.is.Own
+			for _, s := range plan.Steps {
+				after = s.Work
+			}
+			if got := outline(&plan); work.TellsDetails(after) != tc.want || !slices.Equal(got, tc.says) {
+				t.Errorf("it asks: %t, after %q", work.TellsDetails(after), got)
+			}
+		})
+	}
+}
+
 // says sets the agent's condition about the cluster's comparison; an empty time means not yet.
 func says(since string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
@@ -135,7 +182,8 @@ func says(since string) func(*workv1.ManifestWork) {
 		for _, v := range m.StatusFeedbacks.Values {
 			b.Value(v.Name, v.Value)
 		}
-		m.Conditions = b.Compared(since).Obj().ResourceStatus.Manifests[0].Conditions
+		said := b.Compared(since).Obj().ResourceStatus.Manifests[0]
+		m.Conditions, m.StatusFeedbacks = said.Conditions, said.StatusFeedbacks
 	}
 }
 

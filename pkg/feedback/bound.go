@@ -28,7 +28,7 @@ const (
 // conditionTypes are the types of the conditions that work agents (v1.2.0) set on a work or on a manifest.
 var conditionTypes = []string{
 	workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete, ConditionSynced,
-	ConditionCompared,
+	ConditionCompared, ConditionUnedited,
 }
 
 // bound is the limit of a read value: its index among all values, and the maximum size of its text in bytes.

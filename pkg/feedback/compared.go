@@ -1,88 +1,80 @@
 package feedback
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
 )
 
 // ConditionCompared is a condition of a manifest. The work agent sets the condition to True when the cluster's Argo CD
-// has compared the Application since the end of its last operation. Without an operation, any comparison is enough.
+// has compared the Application since the end of its last operation. Without an operation, any comparison is enough. The
+// condition says nothing while an operation runs.
 const ConditionCompared = "Compared"
 
-// The messages of a condition with the status False: after the end of an operation, and otherwise.
-const (
-	notSince = "not since "
-	notYet   = "not yet"
-)
+// ConditionUnedited is a condition of a manifest. The work agent sets the condition to True while the agent owns all
+// fields set by the work. An API server removes a field from the agent's managed fields when a different client changes
+// or removes the field. The condition is also True for an Application under deletion.
+const ConditionUnedited = "Unedited"
 
-// ComparedRules ask for ConditionCompared. If the condition is True, its message is a time not later than the
-// comparison: the end of the last operation, or the creation of an Application without an operation. The message
-// changes with operations, and rarely otherwise. In contrast, Argo CD (2 and 3) writes reconciledAt every few minutes.
-// Therefore a work can always have these rules.
+// ConditionRules ask for ConditionCompared and ConditionUnedited. Both conditions change with operations and edits, and
+// rarely otherwise. In contrast, Argo CD (2 and 3) writes reconciledAt every few minutes. Therefore a work can always
+// have these rules.
+//
+// The agent (v1.2.0) compiles each expression at every look at the Application. So the expressions are short, and have
+// no expression for the message, which would be a second compilation: the rules cost the agent a quarter of earlier
+// rules with the times in messages.
 //
 // The rules need agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs silently drop the field,
-// and earlier agents do not report the condition. Then works ask for reconciledAt with VolatileRule while a user waits
+// and earlier agents do not report the conditions. Then works ask for reconciledAt with VolatileRule while a user waits
 // for the result.
 //
 // Works share the rules: callers must not change the rules.
-func ComparedRules() []workv1.ConditionRule { return comparedRules }
+func ConditionRules() []workv1.ConditionRule { return conditionRules }
 
-// All times are in UTC and have whole seconds, so that their texts compare in order. An operation that waits for a
-// retry has the phase Running, and the time when its last attempt ended.
-var comparedRules = []workv1.ConditionRule{{
-	Condition: ConditionCompared,
-	Type:      workv1.CelConditionExpressionsType,
-	CelExpressions: []string{
-		`has(object.status) && has(object.status.reconciledAt) && (!has(object.status.operationState) || ` +
-			`!(object.status.operationState.phase in ["Running", "Terminating"]) && has(object.status.operationState.finishedAt) && ` +
-			`(object.status.operationState.finishedAt < object.status.reconciledAt || ` +
-			`object.status.operationState.finishedAt == object.status.reconciledAt && !(` + calledForSync + `)))`,
-	},
-	MessageExpression: `(has(object.status) && has(object.status.operationState) ? ` +
-		`(!has(object.status.operationState.finishedAt) ? "` + notYet + `" : ` +
-		`(result ? "" : "` + notSince + `") + object.status.operationState.finishedAt) : ` +
-		`result ? object.metadata.creationTimestamp : "` + notYet + `") + ` + editSeen,
-}}
+var conditionRules = []workv1.ConditionRule{
+	{Condition: ConditionCompared, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{isCompared}},
+	{Condition: ConditionUnedited, Type: workv1.CelConditionExpressionsType, CelExpressions: []string{isUnedited}},
+}
 
-// calledForSync is a CEL expression: the comparison may be the cause of the last sync, instead of its result. The
-// comparison and the start of the sync must be in the same second, and the sync must have succeeded. Many syncs take
-// less than a second. Without the expression, notifications would report resources that are still OutOfSync in the
-// comparison before the sync. After an automated sync, usually only the resources that the sync may not prune are
-// OutOfSync. Other resources are OutOfSync, for example, if a program on the cluster changes the applied resources. In
-// this case, the next comparison gives the answer, after some minutes. A sync by a user, perhaps of one resource,
-// counts at once, because `argocd app sync` would wait.
+// isCompared compares two times in UTC with whole seconds, whose texts compare in order. A missing comparison is before
+// a missing operation.
+const isCompared = `object.?status.?reconciledAt.orValue("") >= object.?status.?operationState.?finishedAt.orValue("0")`
+
+// isUnedited compares the number of fields in the agent's entry in the managed fields with the number of fields set by
+// the work. An entry for an object without a schema has an additional field ".". If a client changes the annotation to
+// another number, an edit is visible only after the next apply, which the agent repeats every 4 to 6 minutes.
+const isUnedited = `has(object.metadata.deletionTimestamp) || object.metadata.managedFields.exists(m, ` +
+	`m.manager == "` + workv1.DefaultFieldManager + `" && m.operation == "Apply" && ` +
+	`size("%s".format([m.fieldsV1]).replace("{.: {}", "").split("{}")) > int(object.metadata.annotations["` + apis.AnnotationFields + `"]))`
+
+// compared parses the agent's answer about ConditionCompared. told is true if the agent has answered. since is a time
+// not later than the comparison: the end of the last operation, or the creation of an Application without an operation.
+// since is empty without a comparison.
 //
-// Argo CD compares without a new reconciledAt when a resource changes on the cluster. Therefore the result may become
-// true long after the sync. The agent then withdraws its report of the comparison, but the hub still shows the
-// comparison.
-const calledForSync = `object.status.operationState.phase == "Succeeded" && ` +
-	`object.status.operationState.startedAt == object.status.reconciledAt && ` +
-	`has(object.status.operationState.operation.initiatedBy) && has(object.status.operationState.operation.initiatedBy.automated) && ` +
-	`has(object.status.sync) && object.status.sync.status == "OutOfSync" && has(object.status.resources) && ` +
-	`object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && ` +
-	`(!has(r.requiresPruning) || has(object.status.operationState.operation.sync) && has(object.status.operationState.operation.sync.prune)))`
-
-// compared parses the agent's answer to ComparedRules. An agent of OCM before 1.0, as the replacement of a later agent,
-// leaves the later agent's condition unchanged. Then the condition is not about the reported operation.
+// Condition and values come from one look of the agent. An agent of OCM before 1.0, as the replacement of a later
+// agent, leaves the later agent's condition unchanged until the next change of the work.
 func (p *parsed) compared(conditions []metav1.Condition) (told bool, since string) {
 	c := meta.FindStatusCondition(conditions, ConditionCompared)
-	if p.uid == "" || c == nil || c.Reason != workv1.ConditionRuleEvaluated {
-		return false, ""
-	}
-	at, o := "", &p.operation
-	message, _, _ := strings.Cut(c.Message, editedAt)
-	if text := strings.TrimPrefix(message, notSince); text != notYet && !(value{Type: workv1.String, String: &text}).time(&at) {
-		return false, ""
-	}
-	hasCompared, hadNone := c.Status == metav1.ConditionTrue, o.Phase == "" && o.FinishedAt == ""
+	o := &p.operation
 	switch {
-	case at != o.FinishedAt && (!hasCompared || !hadNone):
+	case p.uid == "" || c == nil || c.Reason != workv1.ConditionRuleEvaluated:
 		return false, ""
-	case hasCompared:
-		return true, at
+	case c.Status != metav1.ConditionTrue || o.Running():
+		return true, ""
+	case o.Phase != "":
+		told = o.FinishedAt != "" && !p.mayPrecede()
+		return told, o.FinishedAt
 	}
-	return true, ""
+	return p.createdAt != "", p.createdAt
+}
+
+// mayPrecede reports whether the comparison may be the cause of the last sync, instead of the result of the sync. Many
+// syncs take less than a second, so comparison and sync may have the same time. Notifications would report resources
+// that are still OutOfSync in the comparison before the sync. A sync by a user counts at once, because `argocd app
+// sync` would wait.
+func (p *parsed) mayPrecede() bool {
+	o := &p.operation
+	return o.Phase == "Succeeded" && o.StartedAt == o.FinishedAt && p.by.Automated && p.sync.Status == "OutOfSync"
 }

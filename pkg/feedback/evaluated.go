@@ -18,11 +18,11 @@ var failedRule = regexp.MustCompile(`failed to |the length of returned |the type
 // harmless matches messages about a failed rule with an unknown value, and without an effect on other values:
 //   - the revision of a source added since the last comparison or sync: the list is shorter than the
 //     Application's;
-//   - an oversized list of several Degraded resources. An agent with the feature gate RawFeedbackJsonString reports a
-//     list of all matches.
+//   - an oversized list of several conditions or Degraded resources. An agent with the feature gate
+//     RawFeedbackJsonString reports a list of all matches. DetailRule asks for the message of each condition alone.
 var harmless = regexp.MustCompile(
 	`failed to find value for (` + comparedPrefix + `|` + syncedPrefix + `|` + typePrefix + `)[0-9]+ with error: array index out of bounds` +
-		`|the length of returned json raw string for name degraded(Kind|Name|Message) is larger `)
+		`|the length of returned json raw string for name (degraded(Kind|Name|Message)|condition(Type|Message)) is larger `)
 
 // evaluated returns whether the agent could evaluate all rules, apart from harmless failures. An unknown message of an
 // agent counts as a failure, so that a missing value does not count as absent.

@@ -36,14 +36,17 @@ type Observation struct {
 	// Starting is true while an automated sync waits to begin; only with VolatileRule.
 	Starting bool
 
-	// TellsCompared is true if the agent has evaluated ComparedRules for the reported version. ComparedSince is a time
+	// Detailed is true if DetailRule has values to report: the Application has a condition, or is Degraded.
+	Detailed bool
+
+	// TellsCompared is true if the agent has evaluated ConditionRules for the reported version. ComparedSince is a time
 	// not later than the comparison by the cluster's Argo CD. ComparedSince is empty until the first comparison, and
 	// after an operation until the next comparison.
 	TellsCompared bool
 	ComparedSince string
 
 	// Edit is the mark of an edit of the Application on the cluster. Each edit after a repair has a new mark. Edit is
-	// empty while the work agent owns all fields set by the work, and for an agent without an answer to ComparedRules.
+	// empty while the work agent owns all fields set by the work, and for an agent without an answer to ConditionRules.
 	Edit string
 
 	// Hydrating is true while the cluster's Argo CD hydrates the Application, including a retry after a failure.
@@ -97,12 +100,13 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 		RefreshPending: p.refreshPending,
 		Starting:       p.starting,
 		Hydrating:      p.hydration == hydrating,
+		Detailed:       p.first.Type != "" || p.status.Health.Status == "Degraded",
 		Status:         p.assemble(),
 		Complete:       p.uid != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
 		Rejected:       rejected,
 	}
 	out.TellsCompared, out.ComparedSince = p.compared(manifest.Conditions)
-	out.Edit = edit(manifest.Conditions)
+	out.Edit = p.edit(manifest.Conditions)
 	if c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced); c != nil {
 		out.ReadAt = c.LastTransitionTime
 	}
@@ -140,6 +144,9 @@ func (p *parsed) assemble() argocd.Status {
 	if d := p.degraded; d.Kind != "" && d.Name != "" {
 		d.Health = &argocd.Health{Status: "Degraded", Message: p.degradedMessage}
 		s.Resources = []argocd.ResourceStatus{d}
+	}
+	if f := p.first; slices.Contains(ConditionTypes, f.Type) && !slices.ContainsFunc(s.Conditions, func(c argocd.Condition) bool { return c.Type == f.Type }) {
+		s.Conditions = append(s.Conditions, f)
 	}
 	s.Conditions = append(s.Conditions, p.hydrationError()...)
 	slices.SortFunc(s.Conditions, func(a, b argocd.Condition) int { return strings.Compare(a.Type, b.Type) })

@@ -2,6 +2,7 @@ package feedback_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -220,7 +221,7 @@ func TestRuleNamesOfOthers(t *testing.T) {
 func TestRulesAskForNothingThatComparisonsChange(t *testing.T) {
 	for _, p := range feedback.Rules(feedback.MaxSources)[0].JsonPaths {
 		for _, changes := range []string{"reconciledAt", "observedAt", "resourceVersion", "generation", "managedFields"} {
-			if strings.Contains(p.Path, changes) {
+			if strings.Contains(p.Path, changes) && p.Name != "agentAppliedAt" { // the time of an apply, which no comparison changes
 				t.Errorf("%s asks for %s", p.Name, p.Path)
 			}
 		}
@@ -353,7 +354,7 @@ func TestDegradedResource(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := fixture.Feedback(id)
-			answer(t, feedback.Rules(0)[0], object, b)
+			answer(t, feedback.DetailRule(), object, b)
 			seen := parse(b)
 			if len(seen.Rejected) > 0 || !seen.Complete {
 				t.Errorf("rejected %v, complete %t", seen.Rejected, seen.Complete)
@@ -366,6 +367,30 @@ func TestDegradedResource(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestFirstCondition checks that the first condition counts without DetailRule, and only once with DetailRule.
+func TestFirstCondition(t *testing.T) {
+	for title, tc := range map[string]struct {
+		report   *fixture.FeedbackBuilder
+		detailed bool
+		want     []argocd.Condition
+	}{
+		"no condition":        {fixture.Feedback(id).String("healthStatus", "Healthy"), false, nil},
+		"a Degraded resource": {fixture.Feedback(id).String("healthStatus", "Degraded"), true, nil},
+		"the first condition": {fixture.Feedback(id).String("conditionType", "SyncError").String("conditionMessage", "why"), true,
+			[]argocd.Condition{{Type: "SyncError", Message: "why"}}},
+		"both rules": {
+			fixture.Feedback(id).String("conditionType", "SyncError").String("conditionMessage", "why").
+				String("conditionSyncError", "why").String("conditionComparisonError", "how"), true,
+			[]argocd.Condition{{Type: "ComparisonError", Message: "how"}, {Type: "SyncError", Message: "why"}}},
+		"a new type": {fixture.Feedback(id).String("conditionType", "NewError").String("conditionMessage", "why"), true, nil},
+	} {
+		got := parse(tc.report)
+		if got.Detailed != tc.detailed || !got.Complete || !reflect.DeepEqual(got.Status.Conditions, tc.want) {
+			t.Errorf("%s: detailed %t, complete %t, conditions %v", title, got.Detailed, got.Complete, got.Status.Conditions)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const MaxSources = 16
 
 // ConditionTypes are the types of the conditions that Argo CD 2 and 3 set on an Application
-// (pkg/apis/application/v1alpha1/types.go). The rules request a message for each type.
+// (pkg/apis/application/v1alpha1/types.go). DetailRule requests a message for each type.
 var ConditionTypes = []string{
 	"ComparisonError",
 	"DeletionError",
@@ -45,11 +45,17 @@ type parsed struct {
 	version   string
 	uid       string
 
+	// createdAt is the creation of the Application. appliedAt is when the work agent last changed the Application.
+	createdAt, appliedAt string
+
 	// degraded is the first Degraded resource. degradedMessage is its health message.
 	degraded        argocd.ResourceStatus
 	degradedMessage string
 
 	taken, pending string
+
+	// first is the first condition.
+	first argocd.Condition
 
 	hydration, hydrationMessage string
 
@@ -66,6 +72,9 @@ var scalars = []rule{
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
 	// The UID of the read Application. Every Application has a UID.
 	{"uid", ".metadata.uid", func(p *parsed, v value) bool { return v.word(&p.uid) }},
+	// See ConditionRules: the start of the time without an operation, and the mark of an edit.
+	{"creationTimestamp", ".metadata.creationTimestamp", func(p *parsed, v value) bool { return v.time(&p.createdAt) }},
+	{appliedAtName, appliedAtPath, func(p *parsed, v value) bool { return v.fit(&p.appliedAt, isMark) }},
 	// The first finalizer; see Cascades. A path without a filter costs the agent less than a filter for a finalizer.
 	{firstFinalizerName, ".metadata.finalizers[*]", func(*parsed, value) bool { return true }},
 	// The hub's operation that the cluster has taken, and the waiting or running operation.
@@ -82,13 +91,26 @@ var scalars = []rule{
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
 	{"operationStateDryRun", ".status.operationState.operation.sync.dryRun", func(p *parsed, v value) bool { return v.boolean(&p.operation.Operation.Sync.DryRun) }},
-	// Argo CD 2 keeps each resource's health in the status; Argo CD 3 only with controller.resource.health.persist. Of
-	// several matches, the agent reports the first. Each part has a separate path. If the first Degraded resource has
-	// no message, the message of the next Degraded resource is reported.
-	{"degradedKind", degradedPath("kind"), func(p *parsed, v value) bool { return v.word(&p.degraded.Kind) }},
-	{"degradedName", degradedPath("name"), func(p *parsed, v value) bool { return v.word(&p.degraded.Name) }},
-	{"degradedMessage", degradedPath("health.message"), func(p *parsed, v value) bool { return v.message(&p.degradedMessage) }},
+	// The first condition; see DetailRule. Of several matches, the agent reports the first match.
+	{"conditionType", ".status.conditions[*].type", func(p *parsed, v value) bool { return v.word(&p.first.Type) }},
+	{"conditionMessage", ".status.conditions[*].message", func(p *parsed, v value) bool { return v.message(&p.first.Message) }},
 }
+
+// details are the rules of values that most Applications lack.
+var details = func() []rule {
+	rules := []rule{
+		// Argo CD 2 keeps each resource's health in the status; Argo CD 3 only with controller.resource.health.persist. Of
+		// several matches, the agent reports the first. Each part has a separate path. If the first Degraded resource has
+		// no message, the message of the next Degraded resource is reported.
+		{"degradedKind", degradedPath("kind"), func(p *parsed, v value) bool { return v.word(&p.degraded.Kind) }},
+		{"degradedName", degradedPath("name"), func(p *parsed, v value) bool { return v.word(&p.degraded.Name) }},
+		{"degradedMessage", degradedPath("health.message"), func(p *parsed, v value) bool { return v.message(&p.degradedMessage) }},
+	}
+	for _, t := range ConditionTypes {
+		rules = append(rules, conditionRule(t))
+	}
+	return rules
+}()
 
 // volatile are the rules of values that change with every comparison without a further change. Argo CD (2 and 3) writes
 // reconciledAt every few minutes, and each write changes the resourceVersion. The values needed only during a request
@@ -166,9 +188,6 @@ func sourceRules(i int) []rule {
 // all has the rules independent of the sources, and then the rules of each source.
 var all = func() []rule {
 	rules := scalars
-	for _, t := range ConditionTypes {
-		rules = append(rules, conditionRule(t))
-	}
 	for i := range MaxSources {
 		rules = append(rules, sourceRules(i)...)
 	}
@@ -176,7 +195,7 @@ var all = func() []rule {
 }()
 
 // known are all rules with a value, and byName has their indexes.
-var known = slices.Concat(all, volatile, hydration)
+var known = slices.Concat(all, details, volatile, hydration)
 
 var byName = func() map[string]int {
 	out := make(map[string]int, len(known))
@@ -208,14 +227,24 @@ func VolatileRule() workv1.FeedbackRule { return volatileRule }
 
 var volatileRule = ruleOf(volatile)
 
-// VolatileNames are the names of the values of VolatileRule.
-var VolatileNames = func() []string {
-	names := make([]string, len(volatile))
-	for i, r := range volatile {
+// DetailRule asks for the message of each type of condition, and for the first Degraded resource, in addition to Rules.
+// Each value needs a path with a filter, and the agent (v1.2.0) parses each path at every look at the Application. A
+// path with a filter costs as much as five paths without. Therefore a work has this rule only while the Application has
+// a condition or is Degraded: see Observation.Detailed.
+func DetailRule() workv1.FeedbackRule { return detailRule }
+
+var detailRule = ruleOf(details)
+
+// VolatileNames are the names of the values of VolatileRule, and DetailNames of DetailRule.
+var VolatileNames, DetailNames = namesOf(volatile), namesOf(details)
+
+func namesOf(rules []rule) []string {
+	names := make([]string, len(rules))
+	for i, r := range rules {
 		names[i] = r.name
 	}
 	return names
-}()
+}
 
 func ruleOf(rules []rule) workv1.FeedbackRule {
 	paths := make([]workv1.JsonPath, len(rules))

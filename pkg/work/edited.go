@@ -27,7 +27,7 @@ type EditSeen struct {
 	At time.Time
 }
 
-var editSeen = regexp.MustCompile(`^([0-9]{1,2})_([0-9]{1,12})_([0-9TZ.-]{1,40}_[0-9]{1,5})$`)
+var editSeen = regexp.MustCompile(`^([0-9]{1,2})_([0-9]{1,12})_([0-9TZ.-]{1,40})$`)
 
 // EditSeenBy returns the edits in the label of a work.
 func EditSeenBy(w *workv1.ManifestWork) EditSeen {

@@ -43,6 +43,12 @@ type Requests struct {
 	// feedback.VolatileRule.
 	Volatile bool
 
+	// Details requests the values that most Applications lack; see feedback.DetailRule.
+	Details bool
+
+	// Watched is true if the work agent watches the Application because of another work; see WatchPlace.
+	Watched bool
+
 	// ChangedAt is the revision in AnnotationChangedAt; empty for none. Uncompared is true until the cluster has
 	// compared the present content of the Application.
 	ChangedAt  string
@@ -120,14 +126,21 @@ func config(app *argocd.Application, requests Requests) workv1.ManifestConfigOpt
 	if argocd.Hydrates(app.Spec.Raw) {
 		rules = append(rules, feedback.HydrationRule())
 	}
+	if requests.Details {
+		rules = append(rules, feedback.DetailRule())
+	}
 	if requests.Volatile {
 		rules = append(rules, feedback.VolatileRule())
+	}
+	scrape := workv1.FeedbackWatchType
+	if requests.Watched {
+		scrape = workv1.FeedbackPollType
 	}
 	return workv1.ManifestConfigOption{
 		ResourceIdentifier: Identifier(app),
 		FeedbackRules:      rules,
-		ConditionRules:     feedback.ComparedRules(),
-		FeedbackScrapeType: workv1.FeedbackWatchType,
+		ConditionRules:     feedback.ConditionRules(),
+		FeedbackScrapeType: scrape,
 		UpdateStrategy:     strategyFor(requests),
 	}
 }

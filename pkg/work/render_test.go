@@ -40,7 +40,8 @@ func TestRenderGolden(t *testing.T) {
 		"refresh":      fixture.Application("guestbook").Annotation(apis.AnnotationRefreshRequest, "of-the-author"),
 	}
 	requests := map[string]work.Requests{
-		"refresh": {Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}, Volatile: true},
+		"standalone": {Watched: true, Details: true},
+		"refresh":    {Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}, Volatile: true},
 	}
 	for title, b := range tests {
 		t.Run(title, func(t *testing.T) {

@@ -8,12 +8,18 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-var volatileRule = feedback.VolatileRule()
+var volatileRule, detailRule = feedback.VolatileRule(), feedback.DetailRule()
 
 // TellsVolatile reports whether a work has the feedback rule about the fields that Argo CD writes with every
 // comparison.
-func TellsVolatile(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isVolatileRule)
+func TellsVolatile(w *workv1.ManifestWork) bool { return hasRule(w, volatileRule) }
+
+// TellsDetails reports whether a work has feedback.DetailRule.
+func TellsDetails(w *workv1.ManifestWork) bool { return hasRule(w, detailRule) }
+
+func hasRule(w *workv1.ManifestWork, rule workv1.FeedbackRule) bool {
+	return len(w.Spec.ManifestConfigs) > 0 &&
+		slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, func(r workv1.FeedbackRule) bool { return sameRule(r, rule) })
 }
 
 // AskVolatile adds the feedback rule about the fields that Argo CD writes with every comparison, and reports whether
@@ -31,7 +37,5 @@ func AskVolatile(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 // AsksCompared reports whether a work has the rule about feedback.ConditionCompared. A hub with an OCM before 1.0
 // drops the rule, and works from an earlier Towline lack the rule.
 func AsksCompared(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, feedback.ComparedRules())
+	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, feedback.ConditionRules())
 }
-
-func isVolatileRule(r workv1.FeedbackRule) bool { return sameRule(r, volatileRule) }

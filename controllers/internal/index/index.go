@@ -41,6 +41,9 @@ const (
 	// the annotations. The index is therefore only good for finding candidates for removal from the cluster's own
 	// namespace. The index is coarse.
 	ByHubApplication = "hubApplication"
+
+	// ByWatch finds the ManifestWorks that let the work agent watch a place; see work.Watches.
+	ByWatch = "watch"
 )
 
 // Add registers the indexes with a cache.
@@ -53,6 +56,7 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		{&argocd.Application{}, ByTarget, coarse(targetOf)},
 		{&argocd.Application{}, ByPlacement, placementOf},
 		{&workv1.ManifestWork{}, ByHubApplication, coarse(hubApplicationOf)},
+		{&workv1.ManifestWork{}, ByWatch, watchOf},
 	})
 }
 
@@ -127,6 +131,24 @@ func hubApplicationOf(obj client.Object) []string {
 		return []string{key.String()}
 	}
 	return nil
+}
+
+func watchOf(obj client.Object) []string {
+	if place := work.Watches(obj.(*workv1.ManifestWork)); place != "" {
+		return []string{place}
+	}
+	return nil
+}
+
+// WorksWatching returns the ManifestWorks that let the work agent watch a place; see work.WatchPlace. A Direct client
+// finds none. The works are shared with the cache: the caller must not change the works.
+func WorksWatching(ctx context.Context, c client.Reader, place string) []*workv1.ManifestWork {
+	if _, ok := c.(*Direct); ok {
+		return nil
+	}
+	found, err := works(ctx, c, ByWatch, place)
+	Must(ctx, err)
+	return found
 }
 
 // Target returns the place of an Application on its cluster: "<cluster>/<namespace>/<name>". The result is empty if the

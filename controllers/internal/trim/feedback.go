@@ -10,36 +10,42 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// rules are the feedback rules of works, by the number of values, each with and without the values that change with
-// every comparison. strategy is the update strategy of works for the Application. Rules and strategy are the larger
-// part of a work, and equal in all works.
+// rules are the known feedback rules of works, by the number of values. strategy is the update strategy of works for
+// the Application. Rules and strategy are the larger part of a work, and equal in all works.
 var (
-	rules = func() map[amount][]workv1.FeedbackRule {
-		out := map[amount][]workv1.FeedbackRule{}
+	rules = func() map[int][]workv1.FeedbackRule {
+		out := map[int][]workv1.FeedbackRule{}
 		for sources := range feedback.MaxSources + 1 {
 			r := feedback.Rules(sources)
-			out[amountOf(r)] = r
-			r = append(feedback.Rules(sources), feedback.VolatileRule())
-			out[amountOf(r)] = r
+			out[len(r[0].JsonPaths)] = r
+		}
+		for _, r := range []workv1.FeedbackRule{feedback.DetailRule(), feedback.VolatileRule()} {
+			out[len(r.JsonPaths)] = []workv1.FeedbackRule{r}
 		}
 		return out
 	}()
 	strategy = work.Strategy()
 )
 
-// amount is the number of rules, and the number of values of the first rule.
-type amount struct{ rules, values int }
-
-func amountOf(r []workv1.FeedbackRule) amount { return amount{len(r), len(r[0].JsonPaths)} }
+// feedbackRules returns the rules with shared paths. A single rule, as in most works, is shared as a whole.
+func feedbackRules(in []workv1.FeedbackRule) []workv1.FeedbackRule {
+	for i := range in {
+		known := rules[len(in[i].JsonPaths)]
+		switch {
+		case known == nil || !reflect.DeepEqual(known[0], in[i]):
+		case len(in) == 1:
+			return known
+		default:
+			in[i] = known[0]
+		}
+	}
+	return in
+}
 
 func config(c *workv1.ManifestConfigOption) {
 	intern(&c.ResourceIdentifier.Group, &c.ResourceIdentifier.Resource, &c.ResourceIdentifier.Namespace)
-	if len(c.FeedbackRules) > 0 {
-		if known := rules[amountOf(c.FeedbackRules)]; reflect.DeepEqual(known, c.FeedbackRules) {
-			c.FeedbackRules = known
-		}
-	}
-	if known := feedback.ComparedRules(); reflect.DeepEqual(known, c.ConditionRules) {
+	c.FeedbackRules = feedbackRules(c.FeedbackRules)
+	if known := feedback.ConditionRules(); reflect.DeepEqual(known, c.ConditionRules) {
 		c.ConditionRules = known
 	}
 	if reflect.DeepEqual(strategy, c.UpdateStrategy) {

@@ -441,7 +441,7 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 			Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: c.world.metaNow(),
 		})
 		if option := optionOf(w, a.key); option != nil && len(option.ConditionRules) > 0 && !c.older {
-			meta.SetStatusCondition(&m.Conditions, a.compared(w.Generation, c.world.metaNow()))
+			a.evaluate(&m.Conditions, w.Generation, c.world.metaNow())
 		}
 	}
 	whole := available
@@ -450,26 +450,24 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 	return c.world.hub.setStatus(w, status)
 }
 
-// compared is the condition of feedback.ComparedRules. The case of a sync in the same second as a comparison is not
-// simulated.
-func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
-	c := metav1.Condition{
-		Type: feedback.ConditionCompared, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, Message: "not yet",
-		ObservedGeneration: generation, LastTransitionTime: now,
+// evaluate sets the conditions of feedback.ConditionRules.
+func (a *placed) evaluate(conditions *[]metav1.Condition, generation int64, now metav1.Time) {
+	finishedAt, owned := "0", a.owned(workv1.DefaultFieldManager)
+	if a.state != nil && a.state.finishedAt != "" {
+		finishedAt = a.state.finishedAt
 	}
-	switch s := a.state; {
-	case s == nil && a.reconciledAt != "":
-		c.Status, c.Message = metav1.ConditionTrue, a.madeAt
-	case s == nil || s.finishedAt == "":
-	case s.finishedAt <= a.reconciledAt:
-		c.Status, c.Message = metav1.ConditionTrue, s.finishedAt
-	default:
-		c.Message = "not since " + s.finishedAt
+	for name, is := range map[string]bool{
+		feedback.ConditionCompared: a.reconciledAt >= finishedAt,
+		feedback.ConditionUnedited: a.deleting || owned > 0 && owned >= a.sets,
+	} {
+		c := metav1.Condition{
+			Type: name, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, ObservedGeneration: generation, LastTransitionTime: now,
+		}
+		if is {
+			c.Status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(conditions, c)
 	}
-	if owned := a.owned(workv1.DefaultFieldManager); owned < a.sets && owned > 0 && !a.deleting {
-		c.Message += fmt.Sprintf(" edited %s_%d", a.setAt, owned)
-	}
-	return c
 }
 
 // feedbackOf returns the values for the feedback rules of a work. Values equal to the previous values share the memory
@@ -545,6 +543,13 @@ func (a *placed) read(name, path string) string {
 		return a.reconciledAt
 	case "uid":
 		return a.uid
+	case "creationTimestamp":
+		return a.madeAt
+	case "agentAppliedAt":
+		if a.owned(workv1.DefaultFieldManager) == 0 {
+			return ""
+		}
+		return a.setAt
 	case "resourceVersion":
 		return strconv.FormatInt(a.version, 10)
 	case "operationPending":

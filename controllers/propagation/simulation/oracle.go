@@ -626,10 +626,23 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 			at, app.Status.ReconciledAt, c.name, a.reconciledAt, ptr.Deref(a.state, operationState{}).finishedAt)
 	case a.automated() != strings.HasSuffix(revisionIn(string(app.Spec.Raw)), auto) && len(a.managers["spec:syncPolicy"]) < 2:
 		o.world.fail("rest", "%s on %s is automated: %t", at, c.name, a.automated())
+	case !o.watched(work.WatchPlace(app)):
+		o.world.fail("rest", "%s on %s is not watched by the work agent", at, c.name)
 	default:
 		o.arrived(app, c, a)
 	}
 	o.nothingManaged(at, a)
+}
+
+// watched reports whether a work lets the work agent watch a place. The agent would otherwise report a change seconds
+// later.
+func (o *oracle) watched(place string) bool {
+	for _, w := range o.world.hub.objects[works] {
+		if work.Watches(w.Object.(*workv1.ManifestWork)) == place {
+			return true
+		}
+	}
+	return false
 }
 
 // arrived checks the law "arrives": each field of the hub's spec, except for the destination, arrives with the same

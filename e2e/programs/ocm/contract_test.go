@@ -54,6 +54,9 @@ metadata:
   namespace: b
   resourceVersion: "42"
   uid: u
+  creationTimestamp: "2026-01-02T03:00:00Z"
+  managedFields:
+  - {manager: work-agent, operation: Apply, time: "2026-01-02T03:00:01Z"}
   finalizers: [resources-finalizer.argocd.argoproj.io, example.com/mine]
   annotations:
     apps.open-cluster-management.io/refresh-request: one
@@ -122,8 +125,9 @@ func readEvery(t *testing.T, name string, rule workv1.FeedbackRule) {
 	got := map[string]bool{}
 	for _, v := range read(t, rule, full) {
 		got[v.Name] = true
-		if s := v.Value.String; v.Name == "conditionSyncError" && (s == nil || *s != "m") {
-			t.Errorf("of two conditions of a type the agent does not report the first: %v", v.Value)
+		want, checked := map[string]string{"conditionSyncError": "m", "conditionType": "ComparisonError", "conditionMessage": "m"}[v.Name]
+		if s := v.Value.String; checked && (s == nil || *s != want) {
+			t.Errorf("of several matches the agent does not report the first: %s is %v", v.Name, v.Value)
 		}
 	}
 	for _, path := range rule.JsonPaths {
@@ -151,7 +155,7 @@ func read(t *testing.T, rule workv1.FeedbackRule, application string) []workv1.F
 func TestTheAgentReportsNoUnchangedComparison(t *testing.T) {
 	later := strings.NewReplacer(`resourceVersion: "42"`, `resourceVersion: "43"`, `reconciledAt: "2026-01-02T03:04:05Z"`,
 		`reconciledAt: "2026-01-02T03:10:05Z"`).Replace(full)
-	for _, name := range []string{"standalone", "multi-source"} {
+	for _, name := range []string{"standalone", "multi-source"} { // standalone asks for details
 		for _, rule := range golden(t, name).Spec.ManifestConfigs[0].FeedbackRules {
 			if before, after := read(t, rule, full), read(t, rule, later); !reflect.DeepEqual(before, after) {
 				t.Errorf("%s: the work is written for %v, after %v", name, after, before)
@@ -164,67 +168,53 @@ func TestTheAgentReportsNoUnchangedComparison(t *testing.T) {
 	}
 }
 
-// TestTheConditionReportsAComparison: the agent reports a comparison by a condition. The condition usually stays the
-// same until the next operation.
-func TestTheConditionReportsAComparison(t *testing.T) {
-	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
+// evaluated returns the agent's answer to a condition rule, for an Application.
+func evaluated(t *testing.T, conditionType, application string) metav1.Condition {
+	t.Helper()
 	reader, err := conditions.NewConditionReader()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const made = "2026-01-02T03:00:00Z"
+	for _, c := range reader.EvaluateConditions(t.Context(), object(t, application), golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules) {
+		if c.Type == conditionType {
+			return c
+		}
+	}
+	t.Fatalf("the agent sets no condition %s", conditionType)
+	return metav1.Condition{}
+}
+
+// TestTheConditionReportsAComparison: the agent reports a comparison by a condition. The condition stays the same until
+// the next operation.
+func TestTheConditionReportsAComparison(t *testing.T) {
 	for title, tc := range map[string]struct {
 		status string
 		want   metav1.ConditionStatus
-		says   string
 	}{
-		"without a status":               {"", metav1.ConditionFalse, "not yet"},
-		"not compared":                   {`{health: {status: Missing}}`, metav1.ConditionFalse, "not yet"},
-		"compared, without an operation": {`{reconciledAt: "2026-01-02T03:04:05Z"}`, metav1.ConditionTrue, made},
-		"compared again":                 {`{reconciledAt: "2026-01-02T03:08:05Z"}`, metav1.ConditionTrue, made},
-		"an operation runs": {
-			`{reconciledAt: "2026-01-02T03:04:05Z", operationState: {phase: Running, startedAt: "2026-01-02T03:04:04Z"}}`, metav1.ConditionFalse, "not yet"},
-		"it waits before it tries again": {
-			`{reconciledAt: "2026-01-02T03:04:09Z", operationState: {phase: Running, startedAt: "2026-01-02T03:04:04Z", finishedAt: "2026-01-02T03:04:06Z"}}`,
-			metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
-		"it is stopped": {
-			`{reconciledAt: "2026-01-02T03:04:09Z", operationState: {phase: Terminating, startedAt: "2026-01-02T03:04:04Z"}}`, metav1.ConditionFalse, "not yet"},
-		"it is over, compared before":   {over("2026-01-02T03:04:05Z"), metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
-		"… compared in the same second": {over("2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
-		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
-		"an automated sync is over, in the second of the comparison that called for it": {
-			synced(end, automated, outOfSync, end), metav1.ConditionFalse, "not since " + end},
-		"… in the second of the one that followed":  {synced(end, automated, inSync, end), metav1.ConditionTrue, end},
-		"… and the next one differs too":            {synced(end, automated, outOfSync, "2026-01-02T03:04:07Z"), metav1.ConditionTrue, end},
-		"… and it began in another second":          {synced("2026-01-02T03:04:05Z", automated, outOfSync, end), metav1.ConditionTrue, end},
-		"… and nothing that counts":                 {synced(end, automated+", sync: {prune: true}", ignored, end), metav1.ConditionTrue, end},
-		"… and nothing but what it must not remove": {synced(end, automated, toPrune, end), metav1.ConditionTrue, end},
-		"… or had to":                               {synced(end, automated+", sync: {prune: true}", toPrune, end), metav1.ConditionFalse, "not since " + end},
-		"a sync that somebody has asked for":        {synced(end, "{username: anna}", outOfSync, end), metav1.ConditionTrue, end},
-		"… never compared": {
-			`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
+		"without a status":               {"", metav1.ConditionFalse},
+		"not compared":                   {`{health: {status: Missing}}`, metav1.ConditionFalse},
+		"compared, without an operation": {`{reconciledAt: "2026-01-02T03:04:05Z"}`, metav1.ConditionTrue},
+		"an operation waits for the next attempt": {
+			`{reconciledAt: "2026-01-02T03:04:05Z", operationState: {phase: Running, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse},
+		"it is over, compared before":   {over("2026-01-02T03:04:05Z"), metav1.ConditionFalse},
+		"… compared in the same second": {over("2026-01-02T03:04:06Z"), metav1.ConditionTrue},
+		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue},
+		"… never compared":              {`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse},
 	} {
 		t.Run(title, func(t *testing.T) {
-			text := "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b, creationTimestamp: \"" + made + "\"}"
+			text := "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b}"
 			if tc.status != "" {
 				text += ", status: " + tc.status
 			}
-			got := reader.EvaluateConditions(t.Context(), object(t, text+"}"), rules)
-			if len(got) != 1 || got[0].Type != rules[0].Condition || got[0].Status != tc.want || got[0].Message != tc.says ||
-				got[0].Reason != workv1.ConditionRuleEvaluated {
+			if got := evaluated(t, "Compared", text+"}"); got.Status != tc.want || got.Reason != workv1.ConditionRuleEvaluated {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-// TestTheConditionReportsAnEdit: the same condition reports an edit, based on the managed fields of the agent.
+// TestTheConditionReportsAnEdit: a condition reports an edit, based on the managed fields of the agent.
 func TestTheConditionReportsAnEdit(t *testing.T) {
-	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
-	reader, err := conditions.NewConditionReader()
-	if err != nil {
-		t.Fatal(err)
-	}
 	const fields, made = "apps.open-cluster-management.io/fields", "2026-01-02T03:00:00Z"
 	entry := func(manager, operation, owns string) string {
 		return "{manager: " + manager + ", operation: " + operation + ", time: \"2026-01-02T03:04:05Z\", fieldsType: FieldsV1, fieldsV1: " + owns + "}"
@@ -232,22 +222,26 @@ func TestTheConditionReportsAnEdit(t *testing.T) {
 	const own = `{"f:metadata": {"f:annotations": {"f:` + fields + `": {}}, "f:finalizers": {"v:\"a\"": {}}}`
 	const all, less = own + `, "f:spec": {"f:source": {"f:helm": {"f:valuesObject": {"f:a": {".": {}, "f:b": {}, "f:c": {}}}}}}}`,
 		own + `, "f:spec": {"f:source": {"f:helm": {"f:valuesObject": {"f:a": {".": {}, "f:c": {}}}}}}}`
-	for title, tc := range map[string]struct{ annotations, more, managed, says string }{
-		"nothing":                    {fields + `: "4"`, "", entry("work-agent", "Apply", all), "not yet"},
-		"no entry of the agent":      {fields + `: "4"`, "", entry("kubectl", "Apply", all), "not yet"},
-		"an edit":                    {fields + `: "4"`, "", entry("work-agent", "Apply", less), "not yet edited 2026-01-02T03:04:05Z_3"},
-		"an edit, and others' words": {fields + `: "4"`, "", entry("kubectl", "Update", all) + ", " + entry("work-agent", "Apply", less), "not yet edited 2026-01-02T03:04:05Z_3"},
-		"the number is gone":         {`a: b`, "", entry("work-agent", "Apply", all), "not yet edited 2026-01-02T03:04:05Z_4"},
-		"the number is no number":    {fields + `: "x"`, "", entry("work-agent", "Apply", all), "not yet edited 2026-01-02T03:04:05Z_4"},
-		"the number is another's":    {fields + `: "1"`, "", entry("work-agent", "Apply", `{"f:spec": {"f:project": {}}}`), "not yet edited 2026-01-02T03:04:05Z_1"},
-		"it is being deleted":        {fields + `: "4"`, `, deletionTimestamp: "` + made + `"`, entry("work-agent", "Apply", less), "not yet"},
-		"many fields are no problem": {fields + `: "9"`, "", entry("work-agent", "Apply", manyFields(5000)), "not yet"},
+	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
+	for title, tc := range map[string]struct {
+		annotations, more, managed string
+		want                       metav1.ConditionStatus
+		reason                     string
+	}{
+		"unedited":                   {fields + `: "4"`, "", entry("work-agent", "Apply", all), yes, workv1.ConditionRuleEvaluated},
+		"no entry of the agent":      {fields + `: "4"`, "", entry("kubectl", "Apply", all), no, workv1.ConditionRuleEvaluated},
+		"an edit":                    {fields + `: "4"`, "", entry("work-agent", "Apply", less), no, workv1.ConditionRuleEvaluated},
+		"an edit, and others' words": {fields + `: "4"`, "", entry("kubectl", "Update", all) + ", " + entry("work-agent", "Apply", less), no, workv1.ConditionRuleEvaluated},
+		"the number is gone":         {`a: b`, "", entry("work-agent", "Apply", all), no, workv1.ConditionRuleExpressionError},
+		"the number is no number":    {fields + `: "x"`, "", entry("work-agent", "Apply", all), no, workv1.ConditionRuleExpressionError},
+		"under deletion":             {fields + `: "4"`, `, deletionTimestamp: "` + made + `"`, entry("work-agent", "Apply", less), yes, workv1.ConditionRuleEvaluated},
+		"many fields":                {fields + `: "9"`, "", entry("work-agent", "Apply", manyFields(5000)), yes, workv1.ConditionRuleEvaluated},
 	} {
 		t.Run(title, func(t *testing.T) {
-			got := reader.EvaluateConditions(t.Context(), object(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b, "+
-				"creationTimestamp: \""+made+"\", annotations: {"+tc.annotations+"}"+tc.more+", managedFields: ["+tc.managed+"]}}"), rules)
-			if len(got) != 1 || got[0].Reason != workv1.ConditionRuleEvaluated || got[0].Message != tc.says {
-				t.Errorf("%+v, want %q", got, tc.says)
+			got := evaluated(t, "Unedited", "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b, "+
+				"annotations: {"+tc.annotations+"}"+tc.more+", managedFields: ["+tc.managed+"]}}")
+			if got.Status != tc.want || got.Reason != tc.reason {
+				t.Errorf("%+v", got)
 			}
 		})
 	}
@@ -260,23 +254,6 @@ func manyFields(n int) string {
 		fmt.Fprintf(&b, `"f:field-%d": {}, `, i)
 	}
 	return `{"f:metadata": {"f:annotations": {"f:apps.open-cluster-management.io/fields": {}}}, "f:spec": {` + strings.TrimSuffix(b.String(), ", ") + `}}`
-}
-
-// The initiator of a sync, its end, and the resulting status of the Application.
-const (
-	automated = "{automated: true}"
-	end       = "2026-01-02T03:04:06Z"
-	inSync    = "sync: {status: Synced}, resources: [{status: Synced}]"
-	outOfSync = "sync: {status: OutOfSync}, resources: [{kind: Job}, {status: OutOfSync}]"
-	toPrune   = "sync: {status: OutOfSync}, resources: [{status: OutOfSync, requiresPruning: true}]"
-	ignored   = "sync: {status: Synced}, resources: [{status: OutOfSync, requiresPruning: true}]"
-)
-
-// synced returns the status of an Application with the fields in has, a sync that began at a time for an initiator, and
-// a last comparison.
-func synced(began, because, has, compared string) string {
-	return fmt.Sprintf("{reconciledAt: %q, %s, operationState: {phase: Succeeded, startedAt: %q, finishedAt: %q, operation: {initiatedBy: %s}}}",
-		compared, has, began, end, because)
 }
 
 // over returns the status of an Application with a finished operation, and a comparison at the time.
