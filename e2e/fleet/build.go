@@ -76,17 +76,27 @@ func (b *Builder) Build(ctx context.Context) (*Programs, error) {
 	return b.build(ctx, sets...)
 }
 
+// A buildRun counts the programs of a build, for the lines of the progress.
+type buildRun struct {
+	*estimate
+	n, total int
+}
+
 func (b *Builder) build(ctx context.Context, sets ...programSet) (*Programs, error) {
 	if err := b.complete(); err != nil {
 		return nil, err
 	}
 	out := &Programs{folders: map[string]string{}, paths: map[string]string{}}
-	total, done := 0, 0
+	left, err := b.newEstimate(sets)
+	if err != nil {
+		return nil, err
+	}
+	run := &buildRun{estimate: left}
 	for _, set := range sets {
-		total += len(set.programs)
+		run.total += len(set.programs)
 	}
 	for _, set := range sets {
-		folder, err := b.buildSet(ctx, set, &done, total)
+		folder, err := b.buildSet(ctx, set, run)
 		if err != nil {
 			return nil, err
 		}
@@ -135,20 +145,25 @@ func defaultCacheDir() (string, error) {
 	return filepath.Join(dir, "towline"), nil
 }
 
-// buildSet returns the folder of a set, and builds its missing programs. The folder's name has a hash of all inputs of
-// the programs. The files of an existing folder are therefore valid in every checkout.
-func (b *Builder) buildSet(ctx context.Context, set programSet, done *int, total int) (string, error) {
+// folderOf returns the folder of a set. The folder's name has a hash of all inputs of the programs. The files of an
+// existing folder are therefore valid in every checkout.
+func (b *Builder) folderOf(set programSet) (string, error) {
+	key, err := setKey(filepath.Join(b.SourceDir, set.name), set)
+	return filepath.Join(b.CacheDir, set.name+"-"+key), err
+}
+
+// buildSet returns the folder of a set, and builds its missing programs.
+func (b *Builder) buildSet(ctx context.Context, set programSet, run *buildRun) (string, error) {
 	source := filepath.Join(b.SourceDir, set.name)
-	key, err := setKey(source, set)
+	folder, err := b.folderOf(set)
 	if err != nil {
 		return "", err
 	}
-	folder := filepath.Join(b.CacheDir, set.name+"-"+key)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("creating the cache of built programs: %w", err)
 	}
 	if set.complete(folder) {
-		*done += len(set.programs)
+		run.n += len(set.programs)
 		return folder, nil
 	}
 	unlock, err := lockFile(ctx, folder+".lock", func() {
@@ -159,8 +174,8 @@ func (b *Builder) buildSet(ctx context.Context, set programSet, done *int, total
 	}
 	defer unlock()
 	for _, prog := range set.programs {
-		*done++
-		if err := b.compile(ctx, source, folder, prog, *done, total); err != nil {
+		run.n++
+		if err := b.compile(ctx, source, folder, prog, run); err != nil {
 			return "", err
 		}
 	}
@@ -196,18 +211,19 @@ func (s programSet) link(folder string) error {
 	return nil
 }
 
-func (b *Builder) compile(ctx context.Context, source, folder string, prog program, n, total int) error {
+func (b *Builder) compile(ctx context.Context, source, folder string, prog program, run *buildRun) error {
 	target := filepath.Join(folder, prog.name)
 	if _, err := os.Stat(target); err == nil {
 		return nil
 	}
-	fmt.Fprintf(b.Progress, "building %s (%d of %d)\n", prog.name, n, total)
+	fmt.Fprintf(b.Progress, "building %s (%d of %d, %v)\n", prog.name, run.n, run.total, run.estimate)
 	began := time.Now()
 	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
 	defer os.Remove(part)
 	if out, err := goCommand(ctx, source, "build", "-trimpath", "-ldflags=-s -w", "-o", part, prog.pkg); err != nil {
 		return fmt.Errorf("building %s in %s: %w\n%s", prog.name, source, err, out)
 	}
+	run.built(prog, time.Since(began))
 	fmt.Fprintf(b.Progress, "built %s in %.0f s\n", prog.name, time.Since(began).Seconds())
 	return os.Rename(part, target)
 }
