@@ -167,7 +167,10 @@ func howTo(f *fleet.Fleet) {
 	}
 	fmt.Printf("git clone %s   # push to it, and the clusters follow\n", f.Git.URL(fleet.AppsRepo))
 	fmt.Printf("ls %s   # the logs\n", f.Logs())
-	fmt.Println("\nEverything stays up until Ctrl-C.")
+	say("Everything stays up until Ctrl-C. Begin with these commands, in another terminal in this folder")
+	fmt.Printf("export PATH=%s:$PATH KUBECONFIG=%s\n", f.Bin(), f.Hub.Kubeconfig())
+	fmt.Println("kubectl get applications.argoproj.io --namespace argocd")
+	fmt.Println("make plugin && bin/kubectl-towline dashboard")
 }
 
 func say(headline string) { fmt.Printf("\n==> %s\n", headline) }
