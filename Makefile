@@ -288,6 +288,10 @@ endurance-played: ## Run a longer endurance test on a hub with simulated cluster
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)
 
+.PHONY: bench-cost
+bench-cost: ## Measure a real work agent beside plain works, and fail if a ratio is outside e2e/bench/thresholds-cost.yaml.
+	go -C e2e run ./cmd/bench cost --applications 100 --thresholds bench/thresholds-cost.yaml $(BENCH_FLAGS)
+
 .PHONY: bench-maestro
 bench-maestro: ## Measure Towline with works in Maestro; see docs/scale.md.
 	$(MAKE) bench BENCH_FLAGS='--transport maestro --json $(CURDIR)/bench-maestro-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)'

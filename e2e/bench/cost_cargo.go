@@ -53,8 +53,10 @@ func (c *agentCost) plain() *cargo {
 func (c *agentCost) delivered(name string) object {
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
-		"metadata": object{"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPulled: "true"}},
-		"spec":     c.spec(),
+		"metadata": object{
+			"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPulled: "true"}, "finalizers": []string{apis.FinalizerResources},
+		},
+		"spec": c.spec(),
 	}
 }
 
@@ -74,6 +76,7 @@ func (c *agentCost) towline() *cargo {
 			"metadata": object{
 				"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPull: "true"},
 				"annotations": object{apis.AnnotationCluster: c.fleet.Clusters()[0].Name(), apis.AnnotationSkipReconcile: "true"},
+				"finalizers":  []string{apis.FinalizerResources},
 			},
 			"spec": c.spec(),
 		}

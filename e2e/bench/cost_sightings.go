@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/towline-io/towline/pkg/apis"
 )
 
@@ -127,7 +129,11 @@ func (w *costWork) app() string {
 	return w.Name
 }
 
-// look watches the Applications of a kind of delivery and their works.
+// removed is the patch of the cluster's Argo CD after the removal of the deployed resources.
+var removed = object{"metadata": object{"finalizers": nil}}
+
+// look watches the Applications of a kind of delivery and their works. look also plays the cluster's Argo CD at the end
+// of an Application.
 func (c *agentCost) look(ctx context.Context) (*sightings, error) {
 	s := &sightings{come: newNames(), gone: newNames(), available: newNames(), ended: newNames(), changes: newTracker(), last: time.Now()}
 	prefix, plain := c.kind.name+"-", c.kind.path != applicationsPath
@@ -137,6 +143,11 @@ func (c *agentCost) look(ctx context.Context) (*sightings, error) {
 		case !strings.HasPrefix(a.Name, prefix):
 		case kind == "DELETED":
 			s.gone.add(a.Name)
+		case a.DeletionTimestamp != "" && len(a.Finalizers) > 0:
+			err := c.cluster.patch(ctx, applicationsPath+"/"+a.Name, removed)
+			if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+				c.failed <- err
+			}
 		default:
 			s.come.add(a.Name)
 		}
