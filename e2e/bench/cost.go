@@ -39,7 +39,7 @@ type agentCost struct {
 }
 
 // Cost measures the CPU, memory and writes of a cluster's real work agent: first with ManifestWorks with the five paths
-// of the older controllers, and then with Applications that Towline delivers.
+// of the older controllers, polled and watched, and then with Applications that Towline delivers.
 func Cost(ctx context.Context, o CostOptions) (*Result, error) {
 	f, err := fleet.Start(ctx, fleet.Options{Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, Progress: o.Progress})
 	if err != nil {
@@ -96,8 +96,10 @@ func (c *agentCost) agentPID(ctx context.Context) (int, error) {
 
 // measureAll measures the plain works before it starts Towline.
 func (c *agentCost) measureAll(ctx context.Context) error {
-	if err := c.measure(ctx, c.plain()); err != nil {
-		return err
+	for _, kind := range []*cargo{c.plain(), c.watched()} {
+		if err := c.measure(ctx, kind); err != nil {
+			return err
+		}
 	}
 	binary, err := towline.Build(ctx, c.fleet)
 	if err != nil {

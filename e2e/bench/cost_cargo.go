@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/scrape"
 	"github.com/towline-io/towline/pkg/apis"
@@ -29,9 +31,19 @@ var fivePaths = []object{
 	{"name": "syncRevision", "path": ".status.sync.revision"},
 }
 
-// plain returns ManifestWorks in the form of the older controllers.
-func (c *agentCost) plain() *cargo {
-	return &cargo{name: "plain", path: worksOf(c.fleet.Clusters()[0].Name()), object: func(name string) object {
+// plain returns ManifestWorks in the form of the older controllers. The agent polls the Applications.
+func (c *agentCost) plain() *cargo { return c.works("plain", workv1.FeedbackPollType) }
+
+// watched returns plain works, of which the first makes the agent watch the Applications, as with Towline.
+func (c *agentCost) watched() *cargo { return c.works("watched", workv1.FeedbackWatchType) }
+
+// works returns ManifestWorks with five paths. The first work has the given feedbackScrapeType.
+func (c *agentCost) works(kind string, first workv1.FeedbackScrapeType) *cargo {
+	return &cargo{name: kind, path: worksOf(c.fleet.Clusters()[0].Name()), object: func(name string) object {
+		scrape := workv1.FeedbackPollType
+		if name == kind+"-0" {
+			scrape = first
+		}
 		return object{
 			"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
 			"metadata": object{"name": name, "namespace": c.fleet.Clusters()[0].Name()},
@@ -41,8 +53,9 @@ func (c *agentCost) plain() *cargo {
 					"resourceIdentifier": object{
 						"group": "argoproj.io", "resource": "applications", "name": name, "namespace": fleet.ArgoCDNamespace,
 					},
-					"feedbackRules":  []object{{"type": "JSONPaths", "jsonPaths": fivePaths}},
-					"updateStrategy": object{"type": "ServerSideApply"},
+					"feedbackRules":      []object{{"type": "JSONPaths", "jsonPaths": fivePaths}},
+					"feedbackScrapeType": scrape,
+					"updateStrategy":     object{"type": "ServerSideApply"},
 				}},
 			},
 		}

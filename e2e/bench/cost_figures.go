@@ -5,7 +5,7 @@ import "slices"
 // figuresOfCost returns the figures of each kind of delivery with a real work agent.
 func figuresOfCost() []Figure {
 	var out []Figure
-	for _, kind := range []string{"plain", "towline"} {
+	for _, kind := range []string{"plain", "watched", "towline"} {
 		add := func(name, title, unit string, digits int) {
 			out = append(out, Figure{kind + "." + name, kind + ": " + title, unit, digits})
 		}

@@ -12,7 +12,7 @@ const (
 	costParallel = 8
 
 	// costChanges is the number of changes in the phase change, made one at a time.
-	costChanges = 30
+	costChanges = 10
 
 	// costCalm is how long the works on the hub must be unchanged before the next phase.
 	costCalm = 15 * time.Second
