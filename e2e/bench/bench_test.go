@@ -48,9 +48,11 @@ func TestCheck(t *testing.T) {
 // TestThresholds checks the shipped thresholds: they are well formed, and each threshold can fail.
 func TestThresholds(t *testing.T) {
 	thresholds, err := ReadThresholds("thresholds.yaml")
-	if err != nil {
+	ofCost, errOfCost := ReadThresholds("thresholds-cost.yaml")
+	if err := errors.Join(err, errOfCost); err != nil {
 		t.Fatal(err)
 	}
+	thresholds = append(thresholds, ofCost...)
 	for _, th := range thresholds {
 		if th.Why == "" {
 			t.Errorf("%s does not say why", th.name())
