@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -39,14 +40,16 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 	return r.observeClaimants(ctx, seen)
 }
 
-// observeWatch reads whether another work lets the work agent watch the place of the Application. Without the indexes
-// of a cache, the own work stays as it is.
+// observeWatch reads whether a work of another Application lets the work agent watch the place of the Application. A
+// further work of the Application itself is about to end. Without the indexes of a cache, the own work stays as it is.
 func (seen *observation) observeWatch(ctx context.Context) {
 	if _, direct := seen.cache.(*index.Direct); direct {
 		seen.Watched = seen.Own != nil && work.Polled(seen.Own)
 		return
 	}
-	watching := index.WorksWatching(ctx, seen.cache, work.WatchPlace(seen.App))
+	watching := slices.DeleteFunc(index.WorksWatching(ctx, seen.cache, work.WatchPlace(seen.App)), func(w *workv1.ManifestWork) bool {
+		return slices.ContainsFunc(seen.Others, func(other *workv1.ManifestWork) bool { return other.UID == w.UID })
+	})
 	seen.Watched = work.Watched(work.Key(seen.App).Name, seen.Own, watching)
 }
 
