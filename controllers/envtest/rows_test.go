@@ -1,7 +1,6 @@
 package envtest_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,15 +140,6 @@ func TestFeedbackTellsWhyAnApplicationIsDegraded(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("a"))
 	expectMessage(t, app, apis.ConditionResourcesDegraded, "")
 	set.expect(t, rowSays(app))
-}
-
-func mustMarshal(t *testing.T, v any) []byte {
-	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // TestAgentTellsOfAnArgoCDThatStandsStill: regular comparisons cost the hub nothing. The agent reports the absence of

@@ -43,6 +43,7 @@ func TestUnwatched(t *testing.T) {
 		*fixture.Application("in-another-namespace").Annotation(apis.AnnotationAppNamespace, "team").Obj(),
 	}
 	watching := rendered(t, fixture.Application("watching").Obj())
+	poll := func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].FeedbackScrapeType = workv1.FeedbackPollType }
 	for title, tc := range map[string]struct {
 		after func(*workv1.ManifestWork)
 		works []workv1.ManifestWork
@@ -50,7 +51,7 @@ func TestUnwatched(t *testing.T) {
 	}{
 		"a new report":  {after: func(w *workv1.ManifestWork) { w.Status = reportFrom("argocd").Healthy("b").Obj() }},
 		"the deletion":  {after: func(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{} }, want: []string{"stays"}},
-		"a poll":        {after: func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].FeedbackScrapeType = workv1.FeedbackPollType }, want: []string{"stays"}},
+		"a poll":        {after: poll, want: []string{"stays"}},
 		"another watch": {after: func(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{} }, works: []workv1.ManifestWork{*watching}},
 	} {
 		t.Run(title, func(t *testing.T) {

@@ -41,7 +41,8 @@ var (
 )
 
 func init() {
-	for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.DetailRule()) { // without a zero first, Prometheus misses the first increase
+	// Without a zero first, Prometheus misses the first increase.
+	for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.DetailRule()) {
 		for _, value := range rule.JsonPaths {
 			rejectedValues.WithLabelValues(value.Name)
 		}

@@ -52,7 +52,8 @@ func TestCompared(t *testing.T) {
 		"the result of the sync":                         {compared, automated("Synced", operation("Succeeded", end, end)), true, end},
 		"the sync took a second":                         {compared, automated("OutOfSync", operation("Succeeded", began, end)), true, end},
 		"the sync failed":                                {compared, automated("OutOfSync", operation("Failed", end, end)), true, end},
-		"a sync by a user in the second of a comparison": {compared, append(operation("Succeeded", end, end), values("syncStatus", "OutOfSync")...), true, end},
+		"a sync by a user in the second of a comparison": {
+			compared, append(operation("Succeeded", end, end), values("syncStatus", "OutOfSync")...), true, end},
 		"the rule has an error":                          {condition(metav1.ConditionFalse, workv1.ConditionRuleExpressionError), made, false, ""},
 		"no Application":                                 {compared, nil, false, ""},
 	} {

@@ -145,8 +145,9 @@ func (p *parsed) assemble() argocd.Status {
 		d.Health = &argocd.Health{Status: "Degraded", Message: p.degradedMessage}
 		s.Resources = []argocd.ResourceStatus{d}
 	}
-	if f := p.first; slices.Contains(ConditionTypes, f.Type) && !slices.ContainsFunc(s.Conditions, func(c argocd.Condition) bool { return c.Type == f.Type }) {
-		s.Conditions = append(s.Conditions, f)
+	isFirst := func(c argocd.Condition) bool { return c.Type == p.first.Type }
+	if slices.Contains(ConditionTypes, p.first.Type) && !slices.ContainsFunc(s.Conditions, isFirst) {
+		s.Conditions = append(s.Conditions, p.first)
 	}
 	s.Conditions = append(s.Conditions, p.hydrationError()...)
 	slices.SortFunc(s.Conditions, func(a, b argocd.Condition) int { return strings.Compare(a.Type, b.Type) })

@@ -235,8 +235,11 @@ func DetailRule() workv1.FeedbackRule { return detailRule }
 
 var detailRule = ruleOf(details)
 
-// VolatileNames are the names of the values of VolatileRule, and DetailNames of DetailRule.
-var VolatileNames, DetailNames = namesOf(volatile), namesOf(details)
+// VolatileNames are the names of the values of VolatileRule.
+var VolatileNames = namesOf(volatile)
+
+// DetailNames are the names of the values of DetailRule.
+var DetailNames = namesOf(details)
 
 func namesOf(rules []rule) []string {
 	names := make([]string, len(rules))
