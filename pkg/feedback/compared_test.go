@@ -39,23 +39,23 @@ func TestCompared(t *testing.T) {
 		told       bool
 		since      string
 	}{
-		"an agent without support for rules":             {nil, made, false, ""},
-		"compared, without an operation":                 {compared, made, true, at},
-		"compared, without the time of creation":         {compared, values("uid", "u"), false, ""},
-		"not compared":                                   {waits, made, true, ""},
-		"compared since the operation":                   {compared, operation("Succeeded", began, end), true, end},
-		"not compared since the operation":               {waits, operation("Succeeded", began, end), true, ""},
-		"an operation runs":                              {compared, operation("Running", began, ""), true, ""},
-		"an operation waits for the next attempt":        {compared, operation("Running", began, end), true, ""},
-		"an operation without an end":                    {compared, operation("Failed", began, ""), false, ""},
-		"the comparison may be the cause of a sync":      {compared, automated("OutOfSync", operation("Succeeded", end, end)), false, end},
-		"the result of the sync":                         {compared, automated("Synced", operation("Succeeded", end, end)), true, end},
-		"the sync took a second":                         {compared, automated("OutOfSync", operation("Succeeded", began, end)), true, end},
-		"the sync failed":                                {compared, automated("OutOfSync", operation("Failed", end, end)), true, end},
+		"an agent without support for rules":        {nil, made, false, ""},
+		"compared, without an operation":            {compared, made, true, at},
+		"compared, without the time of creation":    {compared, values("uid", "u"), false, ""},
+		"not compared":                              {waits, made, true, ""},
+		"compared since the operation":              {compared, operation("Succeeded", began, end), true, end},
+		"not compared since the operation":          {waits, operation("Succeeded", began, end), true, ""},
+		"an operation runs":                         {compared, operation("Running", began, ""), true, ""},
+		"an operation waits for the next attempt":   {compared, operation("Running", began, end), true, ""},
+		"an operation without an end":               {compared, operation("Failed", began, ""), false, ""},
+		"the comparison may be the cause of a sync": {compared, automated("OutOfSync", operation("Succeeded", end, end)), false, end},
+		"the result of the sync":                    {compared, automated("Synced", operation("Succeeded", end, end)), true, end},
+		"the sync took a second":                    {compared, automated("OutOfSync", operation("Succeeded", began, end)), true, end},
+		"the sync failed":                           {compared, automated("OutOfSync", operation("Failed", end, end)), true, end},
 		"a sync by a user in the second of a comparison": {
 			compared, append(operation("Succeeded", end, end), values("syncStatus", "OutOfSync")...), true, end},
-		"the rule has an error":                          {condition(metav1.ConditionFalse, workv1.ConditionRuleExpressionError), made, false, ""},
-		"no Application":                                 {compared, nil, false, ""},
+		"the rule has an error": {condition(metav1.ConditionFalse, workv1.ConditionRuleExpressionError), made, false, ""},
+		"no Application":        {compared, nil, false, ""},
 	} {
 		t.Run(title, func(t *testing.T) {
 			id := workv1.ResourceIdentifier{Group: "argoproj.io", Resource: "applications", Namespace: "argocd", Name: "a"}
