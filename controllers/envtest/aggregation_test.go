@@ -224,7 +224,7 @@ func TestAggregationOfOneChange(t *testing.T) {
 	towline.writes.takeReports(http.MethodPut, set.Namespace)
 	towline.writes.takeReports(http.MethodGet, set.Namespace)
 
-	for _, health := range []string{"Progressing", "Degraded", "Suspended"} {
+	for _, health := range []string{"Progressing", "Suspended", "Missing"} {
 		report(t, apps[1], feedbackOf(apps[1]).String("healthStatus", health).String("syncStatus", "Synced"))
 		want := []string{"Healthy", "Healthy", health}
 		slices.Sort(want)
