@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,7 +105,7 @@ func (o *olderOnes) expectTaken(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		desired, err := work.Render(app, work.Requests{})
+		desired, err := work.Render(app, work.Requests{Watched: work.Polled(w)})
 		if err != nil {
 			return err
 		}
@@ -166,7 +167,8 @@ func olderSet(t *testing.T) *olderOnes {
 }
 
 // TestTakeOver: Towline continues with the works of older controllers. The works have two kinds and two states: a
-// stopped controller, and a disabled pull model. Towline deletes and recreates no work, and writes each work once.
+// stopped controller, and a disabled pull model. Towline deletes and recreates no work, and writes each work once. The
+// first works are an exception: see atOnce.
 func TestTakeOver(t *testing.T) {
 	o := olderSet(t)
 	begun := time.Now()
@@ -192,9 +194,14 @@ func TestTakeOver(t *testing.T) {
 		g.Expect(r.Statuses.Summary.Synced).To(Equal(fmt.Sprint(2 * *ofEach)))
 		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2 * *ofEach))
 	})
+	const atOnce = 16 // the first works of a place, written at the same time, may all ask for the watch; all but one withdraw the wish
+	var twice atomic.Int32
 	o.each(t, func(app *argocd.Application) error {
 		w, err := o.now(t.Context(), app)
-		if err == nil && (w.UID != o.works[app.Name].UID || w.Generation != o.works[app.Name].Generation+1) {
+		before := o.works[app.Name]
+		once := err == nil && w.Generation == before.Generation+1 ||
+			err == nil && w.Generation == before.Generation+2 && twice.Add(1) <= atOnce
+		if err == nil && (w.UID != before.UID || !once) {
 			err = fmt.Errorf("%s has generation %d after %d, UID %s after %s", w.Name, w.Generation, o.works[app.Name].Generation,
 				w.UID, o.works[app.Name].UID)
 		}
@@ -206,7 +213,7 @@ func TestTakeOver(t *testing.T) {
 			requests[method]++
 		}
 	}
-	if requests[http.MethodPatch] != len(o.apps) || len(requests) != 1 {
+	if requests[http.MethodPatch] != len(o.apps)+int(twice.Load()) || len(requests) != 1 {
 		t.Errorf("requests for works: %v", requests)
 	}
 	t.Logf("%d works taken over in %s; requests for works: %v", len(o.apps), taken.Round(time.Millisecond), requests)
