@@ -143,6 +143,10 @@ var differing = []struct {
 	// additional write is therefore visible in this field. The effect of force is visible on the cluster.
 	{regexp.MustCompile(`"(Force)?Apply"`), `"APPLY"`},
 	{regexp.MustCompile(`"force": (true|false)`), `"force": EITHER`},
+	// A single work of a namespace asks for the watch, and this may be any work. A work asks for details for ten
+	// minutes after a condition, which may exist only during a fault.
+	{regexp.MustCompile(`"feedbackScrapeType": "(Poll|Watch)"`), `"feedbackScrapeType": EITHER`},
+	{regexp.MustCompile(`(?s),\s*\{\s*"jsonPaths": \[\s*\{\s*"name": "degradedKind".*?"type": "JSONPaths"\s*\}`), ""},
 	// The time at which an agent notices an abandoned object is internal to the agent.
 	{regexp.MustCompile(`,\s*"evictionStartTime": "[^"]*"`), ""},
 }
