@@ -199,13 +199,14 @@ func TestTakeOver(t *testing.T) {
 	o.each(t, func(app *argocd.Application) error {
 		w, err := o.now(t.Context(), app)
 		before := o.works[app.Name]
-		once := err == nil && w.Generation == before.Generation+1 ||
-			err == nil && w.Generation == before.Generation+2 && twice.Add(1) <= atOnce
-		if err == nil && (w.UID != before.UID || !once) {
-			err = fmt.Errorf("%s has generation %d after %d, UID %s after %s", w.Name, w.Generation, o.works[app.Name].Generation,
-				w.UID, o.works[app.Name].UID)
+		if err != nil {
+			return err
 		}
-		return err
+		once := w.Generation == before.Generation+1 || w.Generation == before.Generation+2 && twice.Add(1) <= atOnce
+		if w.UID != before.UID || !once {
+			return fmt.Errorf("%s has generation %d after %d, UID %s after %s", w.Name, w.Generation, before.Generation, w.UID, before.UID)
+		}
+		return nil
 	})
 	requests := map[string]int{}
 	for _, made := range towline.made(t) {

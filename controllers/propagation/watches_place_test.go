@@ -1,7 +1,6 @@
 package propagation
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -14,23 +13,6 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 )
-
-// place is a cache with the same Applications and works for any index.
-type place struct {
-	client.Client
-	apps  []argocd.Application
-	works []workv1.ManifestWork
-}
-
-func (c place) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
-	switch into := into.(type) {
-	case *argocd.ApplicationList:
-		into.Items = slices.Clone(c.apps)
-	case *workv1.ManifestWorkList:
-		into.Items = slices.Clone(c.works)
-	}
-	return nil
-}
 
 // TestUnwatched: the Applications of a place are queued when no work lets the work agent watch the place any more, and
 // not before.
@@ -60,7 +42,7 @@ func TestUnwatched(t *testing.T) {
 			var got []string
 			if watchEnds().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 				for _, w := range []client.Object{before, after} {
-					for _, req := range unwatched(place{apps: apps, works: tc.works})(t.Context(), w) {
+					for _, req := range unwatched(indexed{apps: apps, works: tc.works})(t.Context(), w) {
 						got = append(got, req.Name)
 					}
 				}

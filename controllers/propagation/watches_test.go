@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -16,14 +17,22 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// indexed is a cache with the same Applications for any index.
+// indexed is a cache with the same Applications and works for any index.
 type indexed struct {
 	client.Client
-	apps []argocd.Application
+	apps  []argocd.Application
+	works []workv1.ManifestWork
 }
 
 func (c indexed) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
-	into.(*argocd.ApplicationList).Items = slices.Clone(c.apps)
+	switch into := into.(type) {
+	case *argocd.ApplicationList:
+		into.Items = slices.Clone(c.apps)
+	case *workv1.ManifestWorkList:
+		into.Items = slices.Clone(c.works)
+	default:
+		return fmt.Errorf("the cache does not have %T", into)
+	}
 	return nil
 }
 

@@ -9,21 +9,15 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
 // editedThere sets the agent's report of an edit on the cluster after an apply at the given time.
 func editedThere(appliedAt string) func(*workv1.ManifestWork) {
-	return func(w *workv1.ManifestWork) {
-		says("")(w)
-		m := &w.Status.ResourceStatus.Manifests[0]
-		m.Conditions = append(m.Conditions, metav1.Condition{
-			Type: feedback.ConditionUnedited, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated,
-		})
-		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{
-			Name: "agentAppliedAt", Value: workv1.FieldValue{Type: workv1.String, String: &appliedAt},
-		})
-	}
+	return evaluates(func(b *fixture.FeedbackBuilder) {
+		b.Compared("").Evaluated(feedback.ConditionUnedited, metav1.ConditionFalse).String("agentAppliedAt", appliedAt)
+	})
 }
 
 // remembers stores the count of edits, the last mark, and the time since the last repair in a work.

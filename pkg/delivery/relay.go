@@ -128,6 +128,7 @@ func (r *relaying) run() {
 		r.requests.Volatile = r.requesting() || r.volatile()
 		asks, left := detailed(r.Own, &r.seen, r.Now)
 		r.requests.Details, r.after = asks, soonest(r.after, left)
+		r.requests.Watched = r.Watched
 	}
 }
 
@@ -141,7 +142,6 @@ func (r *relaying) requesting() bool {
 
 // render returns the desired work of the Application.
 func (r *relaying) render() (*workv1.ManifestWork, error) {
-	r.requests.Watched = r.Watched
 	desired, err := work.Render(r.to, r.requests)
 	if err == nil && work.CarriesRequest(desired) {
 		work.KeepReplaced(desired, r.Own)

@@ -176,13 +176,19 @@ func TestDetails(t *testing.T) {
 
 // says sets the agent's condition about the cluster's comparison; an empty time means not yet.
 func says(since string) func(*workv1.ManifestWork) {
+	return evaluates(func(b *fixture.FeedbackBuilder) { b.Compared(since) })
+}
+
+// evaluates adds the agent's answers to the condition rules to the reported values.
+func evaluates(answers func(*fixture.FeedbackBuilder)) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests[0]
 		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
 		for _, v := range m.StatusFeedbacks.Values {
 			b.Value(v.Name, v.Value)
 		}
-		said := b.Compared(since).Obj().ResourceStatus.Manifests[0]
+		answers(b)
+		said := b.Obj().ResourceStatus.Manifests[0]
 		m.Conditions, m.StatusFeedbacks = said.Conditions, said.StatusFeedbacks
 	}
 }

@@ -100,7 +100,7 @@ func AskOrigin(w *workv1.ManifestWork) {
 
 // AsksOrigin reports whether a work has the feedback rule about the origin of the Application on the cluster.
 func AsksOrigin(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isOriginRule)
+	return hasRule(w, originRule)
 }
 
 // RefusedForEdit reports whether a conflict of a work with the mode Apply comes from an edit after the delivery. As
@@ -114,8 +114,6 @@ func RefusedForEdit(w *workv1.ManifestWork) bool {
 }
 
 var originRule = feedback.OriginRule()
-
-func isOriginRule(r workv1.FeedbackRule) bool { return sameRule(r, originRule) }
 
 // FoundReleased reports whether the agent of a ReadOnly work has found an Application delivered and released by the
 // work. An earlier work of the same name counts too, because the name contains a part of the UID of the hub's

@@ -13,7 +13,7 @@ import (
 // ReportsFinalizers reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
 // Application. PrepareRemoval adds the rule.
 func ReportsFinalizers(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isLeftRule)
+	return hasRule(w, leftRule)
 }
 
 // RemainingFinalizers returns the remaining finalizers of the cluster's Application that remove the workload, although the work has

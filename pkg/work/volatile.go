@@ -17,6 +17,7 @@ func TellsVolatile(w *workv1.ManifestWork) bool { return hasRule(w, volatileRule
 // TellsDetails reports whether a work has feedback.DetailRule.
 func TellsDetails(w *workv1.ManifestWork) bool { return hasRule(w, detailRule) }
 
+// hasRule reports whether the work has the feedback rule for its Application.
 func hasRule(w *workv1.ManifestWork, rule workv1.FeedbackRule) bool {
 	return len(w.Spec.ManifestConfigs) > 0 &&
 		slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, func(r workv1.FeedbackRule) bool { return sameRule(r, rule) })

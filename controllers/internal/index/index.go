@@ -140,12 +140,9 @@ func watchOf(obj client.Object) []string {
 	return nil
 }
 
-// WorksWatching returns the ManifestWorks that let the work agent watch a place; see work.WatchPlace. A Direct client
-// finds none. The works are shared with the cache: the caller must not change the works.
+// WorksWatching returns the ManifestWorks that let the work agent watch a place; see work.WatchPlace. The works are
+// shared with the cache: the caller must not change the works.
 func WorksWatching(ctx context.Context, c client.Reader, place string) []*workv1.ManifestWork {
-	if _, ok := c.(*Direct); ok {
-		return nil
-	}
 	found, err := works(ctx, c, ByWatch, place)
 	Must(ctx, err)
 	return found
