@@ -16,7 +16,7 @@ import (
 // returns the time when the hub was back.
 //
 // Of the hub's clients, only Towline and its agent run during the outage. All other clients are stopped before and
-// started again after the outage. A reflector of client-go (v0.35) lists again after 0.8 s and then with growing
+// started again after the outage. A reflector of client-go (0.37.2) lists again after 0.8 s and then with growing
 // delays, up to a minute. The delay is reset only after more than two minutes. The next specs would otherwise wait for
 // OCM's agents and controllers, longer with each outage.
 func outage(ctx context.Context, meanwhile func(etcd string)) (back time.Time) {

@@ -16,8 +16,8 @@ const maxCA = 1 << 20
 // trusted keeps the HTTP transport for the current content of the CA file. Each Client has a separate transport, and
 // does not change the connections of the rest of the program.
 //
-// The transport of client-go (v0.35) does not serve here: client-go reads the CA file only once, and a bearer token from a
-// file is up to 50 seconds old.
+// The transport of client-go (0.37.2) does not serve here: client-go reads a changed CA file after up to five minutes, and a
+// bearer token from a file is up to 50 seconds old.
 type trusted struct {
 	file string
 

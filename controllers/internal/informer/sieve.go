@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// Sieve is a ListerWatcher that transforms and filters objects between the API server and a cache. client-go (v0.35)
+// Sieve is a ListerWatcher that transforms and filters objects between the API server and a cache. client-go (0.37.2)
 // transforms the objects of a watch on arrival, but the objects of a list only after the whole list is read. At each
 // start, all objects full of cluster reports would be in memory together. Lists are used with API servers before
 // Kubernetes 1.34 (1.32 excepted) and with towline-maestro.

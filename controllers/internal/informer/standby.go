@@ -12,7 +12,7 @@ import (
 )
 
 // everyReplica is a cache filled by a manager on every replica. The next leader can therefore start at once. In
-// controller-runtime (v0.23), only the manager's own cache and some kinds of caches declare that they need no leader
+// controller-runtime (0.25.2), only the manager's own cache and some kinds of caches declare that they need no leader
 // election. Other caches wait for the lead, and the controllers with warm-up would wait for these caches.
 type everyReplica struct{ cache.Cache }
 

@@ -19,7 +19,7 @@ const again = time.Second
 // different answer comes or the context ends.
 //
 // kube-apiserver forwards some APIs to a different server, for example the API of works to the server of Maestro.
-// During an outage of the server, all requests fail with 503. client-go (v0.35) then retries with a growing delay of up
+// During an outage of the server, all requests fail with 503. client-go (0.37.2) then retries with a growing delay of up
 // to a minute, and a cache would miss changes for up to a minute after the server is back.
 func awaited(from cache.ListerWatcher) *cache.ListWatch {
 	of := cache.ToListerWatcherWithContext(from)

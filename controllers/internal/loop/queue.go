@@ -20,7 +20,7 @@ func IsStandby(elected <-chan struct{}) bool {
 // slack is how many requests a waiting replica may hold beyond twice the known requests.
 const slack = 1024
 
-// StandbyQueue returns a constructor for the queue of a controller with warm-up (controller-runtime v0.23). While the
+// StandbyQueue returns a constructor for the queue of a controller with warm-up (controller-runtime 0.25.2). While the
 // replica waits, the watches fill the queue and no worker empties the queue. Requests of deleted objects are dropped:
 // known returns true for a request with something to do. On election, the queue hands out the remaining requests group
 // by group.
