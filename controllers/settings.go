@@ -3,7 +3,6 @@ package controllers
 import (
 	"time"
 
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 
 	"github.com/towline-io/towline/controllers/internal/settings"
@@ -16,14 +15,7 @@ const cachePatience = 15 * time.Minute
 
 // Settings returns the common settings of all controllers of a manager.
 func Settings() config.Controller {
-	return config.Controller{
-		CacheSyncTimeout: cachePatience,
-		// The priority queue of controller-runtime 0.23.3 can block for ever if its shutdown coincides with the
-		// hand-over of an item. The manager then ends only after its grace period, with an error. Towline does not need
-		// priorities: no resync wakes a controller. The only backlog is the backlog of a start, and controllers process
-		// thousands of Applications per second.
-		UsePriorityQueue: ptr.To(false),
-	}
+	return config.Controller{CacheSyncTimeout: cachePatience}
 }
 
 // NamespaceOfHub is a value in Options.AppNamespaces. The value means the Application's namespace on the hub.

@@ -43,10 +43,7 @@ func elect(m *ctrl.Options, o *options) {
 	m.LeaderElectionReleaseOnCancel = true
 }
 
-// lock is the Lease of client-go's leader election. It corrects three behaviours of client-go 0.35:
-//   - An ending leader cancels the running renewal. The renewal may still arrive during the release of the Lease. Then
-//     the release gets a conflict, and the next leader waits for the end of the Lease. Therefore lock completes each
-//     sent request.
+// lock is the Lease of client-go's leader election. It corrects two behaviours of client-go 0.37.2:
 //   - A process frozen past the end of its Lease releases the Lease of the next leader. With lock, the release fails.
 //   - A leader that reads a different holder in the Lease tries to renew for ten seconds, and works on. With lock, the
 //     leader ends at once, even if the other holder has already released the Lease.
@@ -105,11 +102,8 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(
 	ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	asked := l.tenure.now()
-	if err := send(context.WithoutCancel(ctx), record); err != nil { // the client's timeout is half of renewDeadline
+	if err := send(ctx, record); err != nil { // the client's timeout is half of renewDeadline
 		return err
 	}
 	l.holder = record.HolderIdentity

@@ -6,11 +6,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// A lock is the Lease for client-go's leader election. The lock corrects three problems of client-go 0.35, like the
+// A lock is the Lease for client-go's leader election. The lock corrects two problems of client-go 0.37.2, like the
 // controller:
-//   - A stopping leader of client-go cancels a running renewal. The renewal may still arrive while the leader releases the
-//     Lease. Then the release meets a conflict, and the next leader waits until the Lease expires. The lock waits for the end of
-//     each request instead.
 //   - A client-go process frozen beyond the Lease releases the Lease of a new leader. The lock refuses such a release.
 //   - A client-go leader sees a new holder of the Lease, but tries to renew the Lease for ten seconds, and continues to work in
 //     the meantime. With the lock, the leader ends at once, even if the new holder has already released the Lease.
@@ -55,10 +52,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) write(
 	ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error,
 ) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewDeadline/2)
+	ctx, cancel := context.WithTimeout(ctx, renewDeadline/2)
 	defer cancel()
 	err := send(ctx, record)
 	if err == nil {
