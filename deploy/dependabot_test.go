@@ -19,7 +19,7 @@ var byHand = map[string]string{
 }
 
 // TestDependabotSeesEachModule: dependabot updates each Go module of the repository except the modules with versions
-// chosen by hand, and each folder with a Dockerfile with a base image.
+// chosen by hand, each folder with packages of npm, and each folder with a Dockerfile with a base image.
 func TestDependabotSeesEachModule(t *testing.T) {
 	data, err := os.ReadFile("../.github/dependabot.yml")
 	if err != nil {
@@ -53,6 +53,11 @@ func TestDependabotSeesEachModule(t *testing.T) {
 		}
 		if updated := matches(t, seen["gomod"], folder); updated == chosen {
 			t.Errorf("%s/go.mod: dependabot updates the module: %t, and the versions are chosen by hand: %t", folder, updated, chosen)
+		}
+	}
+	for _, folder := range foldersWith(t, "package.json") {
+		if !matches(t, seen["npm"], folder) {
+			t.Errorf("dependabot does not update %s/package.json", folder)
 		}
 	}
 	for _, folder := range foldersWith(t, "Dockerfile") {
