@@ -57,3 +57,46 @@ func TestExcludes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestVersionsOfGlobs checks patterns that gobwas/glob 0.2.3 and 1.1.0 read differently. The answers of 1.1.0 are from the
+// library. A pattern permits only the values that both versions match, and forbids the values that one version matches.
+func TestVersionsOfGlobs(t *testing.T) {
+	type answer struct{ former, latter bool }
+	for _, tc := range []struct {
+		pattern, text string
+		want          answer
+	}{
+		{"team-*-dev", "team-a-dev", answer{true, true}},
+		{"team-*-dev", "team-dev", answer{true, false}},
+		{"a**a", "a", answer{true, false}},
+		{"?", "", answer{true, false}},
+		{"[!x]", "", answer{true, false}},
+		{"{*", "", answer{true, false}},
+		{`*\`, "", answer{true, false}},
+		{"{}*", "", answer{false, true}},
+		{"{a,}b", "b", answer{true, true}},
+		{"?b", "éb", answer{false, true}},
+		{"{a,b}-[c-e]?", "b-dx", answer{true, true}},
+		{`[!a\]]\*`, "b*", answer{true, true}},
+		{"a,}", "a,}", answer{true, true}},
+		{"team-*", "other", answer{false, false}},
+	} {
+		permits := authorization.Matches(tc.pattern, tc.text)
+		forbids := !authorization.Matches("!"+tc.pattern, tc.text)
+		if permits != (tc.want.former && tc.want.latter) || forbids != (tc.want.former || tc.want.latter) {
+			t.Errorf("%q on %q: permits %t, forbids %t", tc.pattern, tc.text, permits, forbids)
+		}
+		if got := authorization.Disputed(tc.pattern, tc.text); got != (tc.want.former != tc.want.latter) {
+			t.Errorf("%q on %q: disputed %t", tc.pattern, tc.text, got)
+		}
+	}
+}
+
+// TestRefusalByADisputedPattern checks that a refusal names a pattern with several meanings.
+func TestRefusalByADisputedPattern(t *testing.T) {
+	p := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceNamespaces: []string{"team-*-dev"}}}
+	refusal := authorization.Project(p, "team-dev", "argocd", authorization.Request{}, authorization.Cluster{Name: "c1"})
+	if refusal == nil || !strings.Contains(refusal.Message, `Argo CD 3.6 reads the pattern "team-*-dev" differently from earlier versions`) {
+		t.Errorf("got %v", refusal)
+	}
+}

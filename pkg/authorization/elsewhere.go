@@ -38,7 +38,8 @@ const anyCluster = "any cluster"
 
 // names reports whether a pattern matches a text, but not every text.
 func names(pattern, text string) bool {
-	return !denies(pattern) && matches(pattern, text) && !matches(pattern, anyCluster)
+	_, all, _ := glance(pattern, anyCluster)
+	return !denies(pattern) && matches(pattern, text) && !all
 }
 
 // matchesName reports whether a pattern matches the name. An unknown name matches only patterns for every name, and

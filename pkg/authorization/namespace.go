@@ -24,7 +24,11 @@ func ParseNamespaceRule(s string) (NamespaceRule, error) {
 		return NamespaceRule{}, fmt.Errorf("%q is not <namespaces on the hub>=<namespaces on the cluster>", s)
 	}
 	for _, pattern := range []string{from, to} {
-		if _, err := compileGlob(pattern); err != nil {
+		g, err := compileGlob(pattern)
+		if err == nil && g.latter == nil {
+			err = errIncomplete
+		}
+		if err != nil {
 			return NamespaceRule{}, fmt.Errorf("%.80q: %w", pattern, err)
 		}
 	}

@@ -3,11 +3,13 @@ package authorization
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/dlclark/regexp2"
 	"github.com/gobwas/glob"
+	"k8s.io/utils/lru"
 )
 
 // patience is the time limit for a regular expression, because some expressions never end.
@@ -26,20 +28,30 @@ func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 // errNoAnswer is the error for a pattern without an answer from Argo CD.
 var errNoAnswer = errors.New("it cannot be read")
 
-// globs reports whether a glob matches. An unreadable glob matches nothing.
+// globs reports whether a glob matches in every version of Argo CD. An unreadable glob matches nothing.
 func globs(pattern, text string, separators ...rune) bool {
-	matched, _ := glance(pattern, text, separators...)
-	return matched
+	every, _, _ := glance(pattern, text, separators...)
+	return every
 }
 
-// glance reports whether a glob matches. The error is errNoAnswer, or the library's error for an unreadable pattern.
-func glance(pattern, text string, separators ...rune) (matched bool, err error) {
+// Disputed reports whether some versions of Argo CD match a glob, and other versions do not match the glob. A leading
+// "!" does not count.
+func Disputed(pattern, text string, separators ...rune) bool {
+	every, some, _ := glance(strings.TrimPrefix(pattern, "!"), text, separators...)
+	return every != some
+}
+
+// glance reports whether a glob matches in every version of Argo CD, and in some version. The error is errNoAnswer, or the
+// library's error for an unreadable pattern.
+func glance(pattern, text string, separators ...rune) (every, some bool, err error) {
 	defer caught(&err)
 	g, err := compileGlob(pattern, separators...)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	return g.Match(text), nil
+	former := g.former.Match(text)
+	latter := g.latter != nil && g.latter.MatchString(text)
+	return former && latter, former || latter, nil
 }
 
 // caught turns a panic of the library into an error.
@@ -49,22 +61,47 @@ func caught(err *error) {
 	}
 }
 
-// compileGlob compiles a glob. It rejects long globs, because the library may take seconds for them.
-func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
-	if len(pattern) > maxGlob {
-		return nil, fmt.Errorf("%w: a pattern has at most %d characters, and this pattern has %d", errNoAnswer, maxGlob, len(pattern))
-	}
-	defer caught(&err)
-	return glob.Compile(pattern, separators...)
+// A reading is a compiled glob.
+type reading struct {
+	// former has the meaning in Argo CD 2.14 to 3.5, which has gobwas/glob 0.2.3.
+	former glob.Glob
+
+	// latter has the meaning in Argo CD 3.6; nil for an unreadable glob.
+	latter *regexp.Regexp
 }
 
-// matches reports whether a pattern of an AppProject matches. A "!" pattern matches all values except the forbidden
-// values. If Argo CD gets no answer from a "!" pattern, the pattern forbids all. As in Argo CD, a pattern refused by
-// the library forbids nothing.
+// readings has the compiled globs by pattern and separators. The time for a compilation is many times the time for a match.
+var readings = lru.New(1024)
+
+// compileGlob compiles a glob. It rejects long globs, because the library may take seconds for them.
+func compileGlob(pattern string, separators ...rune) (_ reading, err error) {
+	if len(pattern) > maxGlob {
+		return reading{}, fmt.Errorf("%w: a pattern has at most %d characters, and this pattern has %d", errNoAnswer, maxGlob, len(pattern))
+	}
+	key := pattern + "\x00" + string(separators)
+	if known, ok := readings.Get(key); ok {
+		return known.(reading), nil
+	}
+	defer caught(&err)
+	g, err := glob.Compile(pattern, separators...)
+	if err != nil {
+		return reading{}, err
+	}
+	r := reading{former: g}
+	if latter, err := expression(pattern, separators...); err == nil {
+		r.latter = latter
+	}
+	readings.Add(key, r)
+	return r, nil
+}
+
+// matches reports whether a pattern of an AppProject matches in every version of Argo CD. A "!" pattern matches all values
+// except the values that a version forbids. If Argo CD gets no answer from a "!" pattern, the pattern forbids all. As in
+// Argo CD, a pattern refused by the library forbids nothing.
 func matches(pattern, text string, separators ...rune) bool {
 	if denies(pattern) {
-		matched, err := glance(pattern[1:], text, separators...)
-		return !matched && !errors.Is(err, errNoAnswer)
+		_, some, err := glance(pattern[1:], text, separators...)
+		return !some && !errors.Is(err, errNoAnswer)
 	}
 	return pattern == "*" || globs(pattern, text, separators...)
 }

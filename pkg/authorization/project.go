@@ -29,6 +29,18 @@ func (r *Refusal) because(format string, args ...any) *Refusal {
 	return r
 }
 
+// disputed adds the first pattern to the message that the versions of Argo CD read differently for a value.
+func (r *Refusal) disputed(patterns []string, value string, separators ...rune) *Refusal {
+	for _, p := range patterns {
+		if Disputed(p, value, separators...) {
+			r.Message += fmt.Sprintf(". Argo CD 3.6 reads the pattern %q differently from earlier versions, and Towline takes the stricter meaning: "+
+				"write the pattern differently", shown(p))
+			break
+		}
+	}
+	return r
+}
+
 func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -69,12 +81,14 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
 		return refuse(apis.ReasonProjectForbidden,
 			"AppProject %s/%s does not permit Applications of namespace %q: name an AppProject with the namespace in "+
-				"spec.sourceNamespaces%s", p.Namespace, p.Name, namespace, otherArgoCD(namespace, argocdNamespace))
+				"spec.sourceNamespaces%s", p.Namespace, p.Name, namespace, otherArgoCD(namespace, argocdNamespace)).
+			disputed(p.Spec.SourceNamespaces, namespace)
 	}
 	for _, repo := range r.Sources {
 		if !SourcePermitted(p, repo) {
 			return refuse(apis.ReasonSourceForbidden, "AppProject %s/%s does not permit the repository %q: %s",
-				p.Namespace, p.Name, shown(repo), sourceAdvice(repo))
+				p.Namespace, p.Name, shown(repo), sourceAdvice(repo)).
+				disputed(sourceRepos(p), normalized(repo), '/')
 		}
 	}
 	if r.Manifests {
@@ -92,9 +106,13 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 		if c.Server == "" && goesByAddress(p) {
 			refusal.Message += fmt.Sprintf(": if the project names clusters by address, set the cluster's address in the annotation %s of Namespace %s",
 				apis.AnnotationServer, c.Name)
-			return refusal.because("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
+			refusal.because("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
 		}
-		return refusal
+		var names, servers, namespaces []string
+		for _, d := range p.Spec.Destinations {
+			names, servers, namespaces = append(names, d.Name), append(servers, d.Server), append(namespaces, d.Namespace)
+		}
+		return refusal.disputed(names, c.Name).disputed(servers, c.Server).disputed(namespaces, r.Namespace)
 	}
 	if p.Spec.PermitOnlyProjectScopedClusters {
 		return refuse(apis.ReasonDestinationForbidden,
@@ -163,12 +181,7 @@ func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace s
 func SourcePermitted(p *argocd.AppProject, repo string) bool {
 	repo = normalized(repo)
 	permitted := false
-	for _, pattern := range p.Spec.SourceRepos {
-		if denies(pattern) {
-			pattern = "!" + normalized(pattern[1:])
-		} else {
-			pattern = normalized(pattern)
-		}
+	for _, pattern := range sourceRepos(p) {
 		if matches(pattern, repo, '/') {
 			permitted = true
 		} else if denies(pattern) {
@@ -176,4 +189,17 @@ func SourcePermitted(p *argocd.AppProject, repo string) bool {
 		}
 	}
 	return permitted
+}
+
+// sourceRepos returns the project's patterns of repositories in the spelling that Argo CD compares.
+func sourceRepos(p *argocd.AppProject) []string {
+	patterns := make([]string, len(p.Spec.SourceRepos))
+	for i, pattern := range p.Spec.SourceRepos {
+		if denies(pattern) {
+			patterns[i] = "!" + normalized(pattern[1:])
+		} else {
+			patterns[i] = normalized(pattern)
+		}
+	}
+	return patterns
 }
