@@ -76,7 +76,8 @@ func rewriteServiceAccount(c authorization.Cluster) func(fields) (fields, error)
 }
 
 // rewriteWindow keeps the part of a sync window for this cluster. It drops a window without any remaining target. A
-// window that requires all conditions is dropped too, if no cluster pattern matches.
+// window that requires all conditions is dropped too, if no cluster pattern matches. A pattern counts if it matches in one
+// version of Argo CD, because a window prevents syncs.
 func rewriteWindow(c authorization.Cluster) func(fields) (fields, error) {
 	return func(window fields) (fields, error) {
 		var clusters []string
@@ -85,7 +86,9 @@ func rewriteWindow(c authorization.Cluster) func(fields) (fields, error) {
 		} else if err := json.Unmarshal(raw, &clusters); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(clusters, func(pattern string) bool { return judge(c, pattern, pattern) == meant }) {
+		if slices.ContainsFunc(clusters, func(pattern string) bool {
+			return judge(c, pattern, pattern) == meant || authorization.Disputed(pattern, c.Name) || authorization.Disputed(pattern, c.Server)
+		}) {
 			window["clusters"] = json.RawMessage("[" + string(inCluster) + "]")
 			return window, nil
 		}

@@ -127,6 +127,18 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
+// TestWindowOfADisputedPattern checks that a sync window stays if only some versions of Argo CD match the cluster.
+func TestWindowOfADisputedPattern(t *testing.T) {
+	p := project(t, `{"syncWindows":[{"kind":"deny","schedule":"* * * * *","duration":"1h","clusters":["c1*1"]}]}`)
+	w, err := dependency.RenderProject(p, c1, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"kind":"deny"`) {
+		t.Errorf("got %s", raw)
+	}
+}
+
 // destinationsOn returns the permitted namespaces of a rendered project on the cluster.
 func destinationsOn(t *testing.T, p *argocd.AppProject, c authorization.Cluster) string {
 	t.Helper()
