@@ -98,6 +98,27 @@ const RefreshSpecChanged = "spec-changed"
 // ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
 const ChangedUncompared = "uncompared"
 
+// AnnotationSource is on a hub Application: "hub" or "direct". With "hub", the cluster reads the Application's
+// repositories through the hub, without a route to Git. The label of the same key on a ManagedCluster chooses for all
+// Applications of the cluster. The annotation has priority. Default: "direct".
+const AnnotationSource = Group + "/source"
+
+// Values of AnnotationSource.
+const (
+	// SourceHub lets the cluster read the repositories through the hub.
+	SourceHub = "hub"
+
+	// SourceDirect lets the cluster read the repositories from the Git server.
+	SourceDirect = "direct"
+)
+
+// AnnotationSourceAddress is on the namespace of a managed cluster on the hub: the https address of Towline's agent for
+// the cluster's Argo CD. Default: DefaultSourceAddress.
+const AnnotationSourceAddress = Group + "/source-address"
+
+// DefaultSourceAddress is the address of the Service of Towline's agent on a cluster.
+const DefaultSourceAddress = "https://towline-source.open-cluster-management-agent-addon.svc"
+
 // AnnotationKeepReport is true on a MulticlusterApplicationSetReport in Git, for an Argo CD that shows the health of the
 // report. Towline fills the report also while the ApplicationSet has no Applications, and does not delete the report.
 const AnnotationKeepReport = Group + "/keep-report"
@@ -149,6 +170,11 @@ const (
 	// the start, an older pull controller with a disabled pull model sets every work to "ReadOnly". Towline then
 	// restores the mode.
 	AnnotationUpdateMode = Group + "/update-mode"
+
+	// AnnotationSources names the repositories that the cluster reads through the hub for the Application, with commas
+	// in between: see source.Name. towline-source serves a repository only while the work of an Application names the
+	// repository.
+	AnnotationSources = Group + "/source-names"
 
 	// AnnotationApplicationSet is "<namespace>/<name>" of the Application's ApplicationSet.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"

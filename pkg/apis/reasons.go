@@ -29,6 +29,8 @@ const (
 	ReasonAnnotationInvalid = "AnnotationInvalid"
 	// ReasonSpecInvalid: the spec or its destination is not a JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
+	// ReasonSourceUnsupported: a source cannot come to the cluster through the hub.
+	ReasonSourceUnsupported = "SourceUnsupported"
 	// ReasonOperationInvalid: the requested operation is not readable, or empty.
 	ReasonOperationInvalid = "OperationInvalid"
 

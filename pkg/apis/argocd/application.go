@@ -32,6 +32,11 @@ type Application struct {
 	// Home is the administrators' choice of a namespace for Applications on the Application's cluster; empty for no
 	// choice. Home is not part of the object: the reader of the Application sets Home.
 	Home string `json:"-"`
+
+	// SourceAddress is the address at which the Application's cluster reads repositories through the hub; empty for a
+	// cluster that reads from the Git servers. SourceAddress is not part of the object: the decision about the
+	// Application sets SourceAddress.
+	SourceAddress string `json:"-"`
 }
 
 // ApplicationList is a list of Applications.
