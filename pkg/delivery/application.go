@@ -86,6 +86,7 @@ func badAnnotation(app *argocd.Application) string {
 	}{
 		{apis.AnnotationAdopt, []string{"", apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways}},
 		{apis.AnnotationMoveOrder, []string{"", apis.MoveNewFirst, apis.MoveOldFirst}},
+		{apis.AnnotationSource, []string{"", apis.SourceDirect, apis.SourceHub}},
 	} {
 		if !slices.Contains(words.allowed, app.Annotations[words.annotation]) {
 			return misread(app, words.annotation, words.allowed[1:]...) + "; until the correction, Towline sends nothing"

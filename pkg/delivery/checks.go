@@ -33,6 +33,7 @@ var checks = []*Gate{
 	{Name: "cluster accepted", Type: problem, Reason: apis.ReasonClusterNotAccepted, Holds: intents{Deliver}, check: checkClusterAccepted},
 	{Name: "own copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, check: checkOwnCopy},
 	{Name: "spec", Type: problem, Reason: apis.ReasonSpecInvalid, Holds: intents{Deliver}, check: checkSpec},
+	{Name: "sources", Type: problem, Reason: apis.ReasonSourceUnsupported, Holds: intents{Deliver}, check: checkSources},
 	{Name: "grant", Type: forbidden, Holds: intents{Deliver}, check: checkGrant},
 	{Name: "claimants", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkClaimants},
 	{Name: "target free", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkTargetFree},

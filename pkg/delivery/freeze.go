@@ -19,13 +19,16 @@ func (d *decision) freeze() {
 		return
 	}
 	for _, w := range d.all() {
-		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) {
+		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) && !work.ReadsThroughHub(w) {
 			continue
 		}
 		if d.require(NeedRights) {
 			return
 		}
 		if d.Lost[w.UID] != nil {
+			if closed, changed := work.CloseSources(d.plan.planned(w)); changed {
+				d.plan.replan(w, closed)
+			}
 			d.freezeWork(w)
 		}
 	}

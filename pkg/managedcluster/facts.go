@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 )
@@ -57,6 +58,14 @@ type Facts struct {
 	// Server is the cluster's address for AppProjects; empty unless the hub's administrators have set the address.
 	Server string
 
+	// SourceHub is true if the cluster reads the repositories of all Applications through the hub. The cluster may have
+	// chosen this itself, and gains nothing: the hub serves the repositories of the cluster's own Applications.
+	SourceHub bool
+
+	// SourceAddress is the address at which the cluster's Argo CD reads repositories through the hub, from the hub's
+	// administrators; empty for the address of the agent's Service.
+	SourceAddress string
+
 	// Labels are the cluster's labels in a canonical form. The labels decide about the cluster's sets.
 	Labels string
 }
@@ -74,12 +83,14 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 			Unreachable: Unreachable(c),
 			Since:       since(c),
 			Hub:         authorization.IsHub(c),
+			SourceHub:   c.Labels[apis.AnnotationSource] == apis.SourceHub,
 			Labels:      canonical(c.Labels),
 		}
 	}
 	if namespace != nil {
 		f.Paused = argocd.PausedBy("Namespace "+namespace.Name, namespace.Annotations)
 		f.Server = authorization.Address(namespace.Annotations)
+		f.SourceAddress = namespace.Annotations[apis.AnnotationSourceAddress]
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // Field managers by which the work agent applies requests. OCM requires the prefix "work-agent". When Argo CD handles
@@ -33,7 +35,11 @@ type Request struct {
 
 // Carry replaces the Application in a rendered work with the request. Only the manifest and its field manager change.
 func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
-	fields, manager := map[string]any{"operation": r.Operation}, operationManager
+	operation, err := operationThere(app, r.Operation)
+	if err != nil {
+		return err
+	}
+	fields, manager := map[string]any{"operation": operation}, operationManager
 	if len(r.Operation) == 0 {
 		fields = map[string]any{"status": map[string]any{"operationState": map[string]string{"phase": "Terminating"}}}
 		manager = terminationManager
@@ -41,6 +47,27 @@ func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
 	return carryOnly(w, map[string]string{
 		"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
 	}, manager, fields)
+}
+
+// operationThere returns an operation for the cluster of an Application. An operation may have its own sources, for
+// example in a rollback. For an Application with sources through the hub, these sources come through the hub, too.
+func operationThere(app *argocd.Application, operation json.RawMessage) (json.RawMessage, error) {
+	if app.SourceAddress == "" || len(operation) == 0 {
+		return operation, nil
+	}
+	fields, err := object(operation)
+	if err != nil {
+		return nil, fmt.Errorf("operation: %w", err)
+	}
+	sync, err := object(fields["sync"])
+	if err != nil {
+		return nil, fmt.Errorf("operation.sync: %w", err)
+	}
+	if err := source.Through(app.SourceAddress, sync); err != nil {
+		return nil, fmt.Errorf("operation.sync.%w", err)
+	}
+	fields["sync"] = jsonOf(sync)
+	return jsonOf(fields), nil
 }
 
 // manager returns the agent's field manager for the content of a work.

@@ -9,6 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/memo"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // specs caches the specs for the managed cluster, by the text of the hub's spec.
@@ -23,15 +24,16 @@ type spec struct {
 
 // specThere returns the spec of an Application for the managed cluster.
 func specThere(app *argocd.Application) spec {
-	if to := app.DestinationThere(); to != argocd.InCluster {
-		return toDestination(app.Spec.Raw, to) // few Applications have another destination
+	if to := app.DestinationThere(); to != argocd.InCluster || app.SourceAddress != "" {
+		return toDestination(app.Spec.Raw, to, app.SourceAddress) // few Applications have another destination, or sources through the hub
 	}
-	return specs.Get(app.Spec.Raw, func(raw []byte) spec { return toDestination(raw, argocd.InCluster) })
+	return specs.Get(app.Spec.Raw, func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "") })
 }
 
 // toDestination returns a normalized spec with another destination, and with automation in the form for every version
-// of Argo CD. All other fields, known or not, keep their bytes.
-func toDestination(raw []byte, to argocd.Destination) spec {
+// of Argo CD. With a non-empty sources, the spec reads its repositories at that address. All other fields, known or not,
+// keep their bytes.
+func toDestination(raw []byte, to argocd.Destination, sources string) spec {
 	fields, err := object(raw)
 	if err != nil {
 		return spec{err: fmt.Errorf("spec: %w", err)}
@@ -43,6 +45,11 @@ func toDestination(raw []byte, to argocd.Destination) spec {
 	setText(destination, "name", to.Name)
 	setText(destination, "server", to.Server)
 	fields["destination"] = jsonOf(destination)
+	if sources != "" {
+		if err := source.Through(sources, fields); err != nil {
+			return spec{err: fmt.Errorf("spec.%w", err)}
+		}
+	}
 	spellAutomation(fields)
 	normalize(fields)
 	out := jsonOf(fields)

@@ -15,6 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // MaxPayload is the maximum size in bytes of the manifests in one ManifestWork: the default of OCM's webhook (v1.2.0,
@@ -105,6 +106,9 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	}
 	if set, ok := app.ApplicationSet(); ok {
 		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
+	}
+	if app.SourceAddress != "" {
+		out[apis.AnnotationSources] = source.WriteNames(source.Addresses(app.Spec.Raw))
 	}
 	if sent := requests.Refresh.String(); sent != "" {
 		out[apis.AnnotationRefreshSent] = sent

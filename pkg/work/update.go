@@ -35,7 +35,7 @@ var ownKeys = []string{
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
 	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationReplaced, apis.AnnotationChangedAt, apis.AnnotationUpdateMode,
 	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationReleasedTo, apis.AnnotationGrantedBy,
-	apis.AnnotationReturnsBy, apis.AnnotationHandedOver,
+	apis.AnnotationReturnsBy, apis.AnnotationHandedOver, apis.AnnotationSources,
 }
 
 // owned reports whether own would change nothing.
