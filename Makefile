@@ -162,6 +162,8 @@ test-unit: prebuild ## Run the tests that need no API server.
 	go test -race $$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 	go -C cmd/towline-maestro test ./...
 	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
+	go -C cmd/towline-source test ./...
+	go -C cmd/towline-source test -race ./internal/mirror
 
 # The duration of the simulation. Each seed is another schedule, and SEED is the
 # first seed.
@@ -313,6 +315,8 @@ lint: ## Run static checks of the program and of the end-to-end tests.
 	cd e2e && $(GOLANGCI_LINT) run ./...
 	go -C cmd/towline-maestro vet ./...
 	cd cmd/towline-maestro && $(GOLANGCI_LINT) run ./...
+	go -C cmd/towline-source vet ./...
+	cd cmd/towline-source && $(GOLANGCI_LINT) run ./...
 	$(ACTIONLINT)
 
 .PHONY: vulncheck
@@ -363,6 +367,7 @@ tidy: ## Update go.mod and go.sum to the imports of the code.
 	go mod tidy
 	go -C e2e mod tidy
 	go -C cmd/towline-maestro mod tidy
+	go -C cmd/towline-source mod tidy
 
 .PHONY: image
 image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the image.

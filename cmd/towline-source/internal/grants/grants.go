@@ -1,0 +1,139 @@
+// Package grants decides which repositories a cluster may read: the repositories of the Applications that Towline
+// delivers to the cluster at this moment, by the way through the hub.
+package grants
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/source"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// A Grant is the permission of a cluster for a repository.
+type Grant struct {
+	// Name is the name of the repository for the cluster.
+	Name string
+
+	// Address is the address of the repository in the Application on the hub.
+	Address string
+
+	// Project is the AppProject of the Application: the project's credentials serve the repository.
+	Project string
+
+	// References are the full references in targetRevisions, for example "refs/pull/7/head", besides branches and tags.
+	References []string
+}
+
+// Grants reads the grants from a cache with the index of Setup.
+type Grants struct {
+	client.Reader
+}
+
+// byName finds the works whose Application reads a repository of the name through the hub.
+const byName = "source"
+
+// Works returns an empty object for the metadata of works. Only metadata is read: the controller writes the names of the
+// repositories into an annotation.
+func Works() *metav1.PartialObjectMetadata {
+	out := &metav1.PartialObjectMetadata{}
+	out.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWork"))
+	return out
+}
+
+// Setup adds the index for Grants.
+func Setup(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, Works(), byName, func(w client.Object) []string {
+		return source.ReadNames(w.GetAnnotations()[apis.AnnotationSources])
+	})
+}
+
+// Of returns the grant of a cluster for the repository of the name, and whether the grant exists. A grant needs two
+// facts on the hub. The controller has delivered an Application with the repository: the Application's work names the
+// repository, and is not being deleted. The Application is on the hub, for this cluster, with the repository. The work
+// has the name of the Application's own work, and no agent of a cluster may create works.
+func (g Grants) Of(ctx context.Context, cluster, name string) (Grant, bool, error) {
+	works, err := g.works(ctx, cluster, client.MatchingFields{byName: name})
+	if err != nil {
+		return Grant{}, false, err
+	}
+	out, found := Grant{}, false
+	for i := range works {
+		grants, err := g.by(ctx, &works[i])
+		if err != nil {
+			return Grant{}, false, err
+		}
+		for _, grant := range grants {
+			switch {
+			case grant.Name != name:
+			case !found:
+				out, found = grant, true
+			case grant.Project == out.Project:
+				out.References = append(out.References, grant.References...)
+			}
+		}
+	}
+	return out, found, nil
+}
+
+// All returns all grants of a cluster, each repository once, sorted by name.
+func (g Grants) All(ctx context.Context, cluster string) ([]Grant, error) {
+	works, err := g.works(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	var out []Grant
+	for i := range works {
+		grants, err := g.by(ctx, &works[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, grants...)
+	}
+	byName := func(a, b Grant) int { return cmp.Compare(a.Name, b.Name) }
+	slices.SortStableFunc(out, byName)
+	return slices.CompactFunc(out, func(a, b Grant) bool { return a.Name == b.Name }), nil
+}
+
+func (g Grants) works(ctx context.Context, cluster string, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
+	works := &metav1.PartialObjectMetadataList{}
+	works.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+	err := g.List(ctx, works, append(options, client.InNamespace(cluster), client.UnsafeDisableDeepCopy)...)
+	return works.Items, err
+}
+
+// by returns the grants by a work.
+func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Grant, error) {
+	names := source.ReadNames(w.Annotations[apis.AnnotationSources])
+	key, ok := work.HubApplication(w)
+	if len(names) == 0 || !ok || !w.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	app := &argocd.Application{}
+	if err := g.Get(ctx, key, app, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if !app.Pulled() || work.Key(app) != client.ObjectKeyFromObject(w) {
+		return nil, nil
+	}
+	var out []Grant
+	for _, s := range source.Sources(app.Spec.Raw) {
+		name := source.Name(s.RepoURL)
+		if !slices.Contains(names, name) {
+			continue
+		}
+		grant := Grant{Name: name, Address: s.RepoURL, Project: app.Project()}
+		if ref := source.Reference(s.TargetRevision); ref != "" {
+			grant.References = []string{ref}
+		}
+		out = append(out, grant)
+	}
+	return out, nil
+}

@@ -1,0 +1,333 @@
+package mirror
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/credential"
+	"github.com/towline-io/towline/cmd/towline-source/internal/git"
+)
+
+// A Repository is a repository on a Git server, with the hub's access.
+type Repository struct {
+	// Address is the address of the repository.
+	Address string
+
+	// Credential is the hub's access. Repositories with different credentials have different mirrors, even at the same
+	// address: a project without a credential must not read the content of a different project's mirror.
+	Credential credential.Credential
+
+	// References are full references besides branches and tags.
+	References []string
+}
+
+// key identifies the mirror of the repository.
+func (r Repository) key() string {
+	sum := sha256.Sum256([]byte(r.Address + "\x00" + strings.Join(r.Credential.Secrets, "\x00")))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// Options are the limits of Mirrors.
+type Options struct {
+	// Dir is the folder of the mirrors. Its content may be lost at any time.
+	Dir string
+
+	// Keep is how long references are answered without a look at the Git server.
+	Keep time.Duration
+
+	// MaxBytes is the maximum size of a mirror, and MaxTotal the maximum size of all mirrors.
+	MaxBytes, MaxTotal int64
+
+	// LookTimeout and FetchTimeout are the maximum times for reading references and for a fetch.
+	LookTimeout, FetchTimeout time.Duration
+}
+
+// ErrTooLarge means that a repository is larger than MaxBytes.
+var ErrTooLarge = errors.New("the repository is too large")
+
+// Mirrors are the mirrors of a process.
+type Mirrors struct {
+	Options
+
+	now   func() time.Time
+	group singleflight.Group
+
+	mu      sync.Mutex
+	entries map[string]*entry
+	stale   map[string]time.Time // by address: the time of the last hint about a change
+}
+
+// An entry is the state of a mirror. The fields below mu belong to Mirrors.mu.
+type entry struct {
+	git.Mirror
+
+	// using is locked for reading while the mirror serves, and for writing while the mirror is packed or removed.
+	using sync.RWMutex
+
+	address string
+	state   State
+	digest  string
+	begun   time.Time // the start of the last successful look at the Git server
+	used    time.Time
+}
+
+// State is the last known state of a mirror.
+type State struct {
+	// Checked is the end of the last look at the Git server, and Err the result.
+	Checked time.Time
+	Err     error
+
+	// Fetched is the time of the last fetch of a change; zero for none.
+	Fetched time.Time
+
+	// References and Bytes are the number of references, and the size on the disk.
+	References int
+	Bytes      int64
+}
+
+// New returns mirrors in a folder. The mirrors of an earlier process are removed: their state is not known.
+func New(o Options) (*Mirrors, error) {
+	m := &Mirrors{Options: o, now: time.Now, entries: map[string]*entry{}, stale: map[string]time.Time{}}
+	for _, dir := range []string{m.root(), m.keys()} {
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *Mirrors) root() string { return filepath.Join(m.Dir, "mirrors") }
+
+// keys is the folder for the files of credentials during a command of git.
+func (m *Mirrors) keys() string { return filepath.Join(m.Dir, "keys") }
+
+// Stale makes the next read of a repository look at the Git server, even if the last look was a moment ago.
+func (m *Mirrors) Stale(address string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stale[address] = m.now()
+}
+
+// State returns the state of a repository's mirror, and whether the mirror exists.
+func (m *Mirrors) State(r Repository) (State, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.entries[r.key()]
+	if !ok {
+		return State{}, false
+	}
+	return e.state, true
+}
+
+// Use calls serve with a mirror that is as new as the Git server. Wanted are commits that the mirror must have: without
+// a wanted commit, Use looks at the Git server again, because a second process of towline-source may have answered the
+// request for the references. Use returns the error of the look, or the error of serve.
+func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, serve func(git.Mirror) error) error {
+	e := m.entry(r)
+	if !m.fresh(e, r) {
+		if err := m.refresh(ctx, e, r); err != nil {
+			return err
+		}
+	}
+	if len(wanted) > 0 && !e.has(ctx, wanted) {
+		m.Stale(r.Address)
+		if err := m.refresh(ctx, e, r); err != nil {
+			return err
+		}
+	}
+	e.using.RLock()
+	defer e.using.RUnlock()
+	return serve(e.Mirror)
+}
+
+func (e *entry) has(ctx context.Context, objects []string) bool {
+	e.using.RLock()
+	defer e.using.RUnlock()
+	return e.Has(ctx, objects)
+}
+
+func (m *Mirrors) entry(r Repository) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.entries[r.key()]
+	if !ok {
+		e = &entry{Mirror: git.Mirror{Dir: filepath.Join(m.root(), r.key()+".git")}, address: r.Address}
+		m.entries[r.key()] = e
+	}
+	e.used = m.now()
+	return e
+}
+
+// fresh returns whether the mirror answers without a look at the Git server.
+func (m *Mirrors) fresh(e *entry, r Repository) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return e.state.Err == nil && !e.begun.IsZero() && m.now().Sub(e.begun) < m.Keep && m.stale[r.Address].Before(e.begun)
+}
+
+// refresh looks at the Git server, and fetches a change. Requests at the same time share a look. The end of a request
+// does not end the look of the others.
+func (m *Mirrors) refresh(ctx context.Context, e *entry, r Repository) error {
+	for range 2 { // a shared look may have begun before the hint about a change
+		asked := m.now()
+		done := m.group.DoChan(r.key(), func() (any, error) { return m.look(context.WithoutCancel(ctx), e, r) })
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case result := <-done:
+			if result.Err != nil {
+				return result.Err
+			}
+			if began := result.Val.(time.Time); !began.Before(asked) || m.fresh(e, r) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// look makes the mirror equal to the repository, and returns the start of the look.
+func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, error) {
+	began := m.now()
+	state, digest, err := m.update(ctx, e, r)
+	m.mu.Lock()
+	e.state, e.state.Checked, e.state.Err = state, m.now(), err
+	if err == nil {
+		e.begun, e.digest = began, digest
+	}
+	m.mu.Unlock()
+	if err == nil && state.Fetched.After(began) {
+		m.tidy(ctx, e)
+	}
+	return began, err
+}
+
+// update reads the references of the repository, and fetches the content if the references differ from the mirror's.
+func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, string, error) {
+	m.mu.Lock()
+	state, before := e.state, e.digest
+	m.mu.Unlock()
+	secrets, err := os.MkdirTemp(m.keys(), "")
+	if err != nil {
+		return state, before, err
+	}
+	defer os.RemoveAll(secrets)
+	env, err := r.Credential.Environment(r.Address, secrets)
+	if err != nil {
+		return state, before, err
+	}
+	remote := git.Remote{URL: r.Address, Env: env}
+	references := slices.Compact(slices.Sorted(slices.Values(r.References)))
+	lookCtx, cancel := context.WithTimeoutCause(ctx, m.LookTimeout, fmt.Errorf("no answer within %s", m.LookTimeout))
+	defer cancel()
+	refs, err := git.ReadRefs(lookCtx, remote, references)
+	if err != nil {
+		return state, before, err
+	}
+	digest := refs.Digest()
+	if digest == before {
+		return state, before, nil
+	}
+	fetchCtx, cancel := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("not fetched within %s", m.FetchTimeout))
+	defer cancel()
+	if err := errors.Join(e.Create(ctx), m.fetch(fetchCtx, e, remote, refs, references)); err != nil {
+		return state, before, err
+	}
+	state.References, state.Fetched = refs.Len(), m.now()
+	if state.Bytes, err = e.Size(); err != nil {
+		return state, before, err
+	}
+	return state, digest, nil
+}
+
+// fetch fetches a change, and gives up when the mirror exceeds the limit.
+func (m *Mirrors) fetch(ctx context.Context, e *entry, remote git.Remote, refs git.Refs, references []string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if m.tooLarge(e) {
+					cancel(ErrTooLarge)
+					return
+				}
+			}
+		}
+	}()
+	err := e.Fetch(ctx, remote, refs, references)
+	cancel(nil)
+	<-watched
+	if errors.Is(err, ErrTooLarge) || m.tooLarge(e) {
+		m.remove(e)
+		return fmt.Errorf("%w: the limit is %d MiB (--max-repository-bytes)", ErrTooLarge, m.MaxBytes>>20)
+	}
+	return err
+}
+
+func (m *Mirrors) tooLarge(e *entry) bool {
+	size, err := e.Size()
+	return err == nil && size > m.MaxBytes
+}
+
+// remove removes the content of a mirror, after the end of the requests that use the mirror.
+func (m *Mirrors) remove(e *entry) {
+	e.using.Lock()
+	defer e.using.Unlock()
+	m.mu.Lock()
+	e.digest, e.begun, e.state.Bytes = "", time.Time{}, 0
+	m.mu.Unlock()
+	_ = os.RemoveAll(e.Dir) // a rest is overwritten by the next fetch
+}
+
+// tidy packs the objects of a mirror from time to time, and removes the mirrors that were not used for the longest time
+// while all mirrors exceed the limit.
+func (m *Mirrors) tidy(ctx context.Context, e *entry) {
+	if e.using.TryLock() {
+		_ = e.Pack(ctx) // a mirror that is not packed is only larger
+		e.using.Unlock()
+	}
+	for _, old := range m.surplus(e) {
+		m.remove(old)
+	}
+}
+
+// surplus returns the mirrors to remove, but never the given mirror.
+func (m *Mirrors) surplus(keep *entry) []*entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var total int64
+	var all []*entry
+	for _, e := range m.entries {
+		total += e.state.Bytes
+		if e != keep && e.state.Bytes > 0 {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b *entry) int { return a.used.Compare(b.used) })
+	n := 0
+	for ; n < len(all) && total > m.MaxTotal; n++ {
+		total -= all[n].state.Bytes
+	}
+	return all[:n]
+}

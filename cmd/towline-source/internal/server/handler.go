@@ -1,0 +1,196 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/git"
+	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+)
+
+// handler answers Git's requests of the clusters.
+type handler struct {
+	hub     Hub
+	mirrors *mirror.Mirrors
+	limits  *limits
+	log     logr.Logger
+}
+
+// absent is the answer to every request without a grant. A repository of a different cluster gives the same answer as a
+// repository that does not exist.
+const absent = "this cluster reads no repository of this name through the hub"
+
+// serve answers a request about the named repository.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cluster, name, path string) {
+	path = strings.TrimPrefix(path, "/")
+	if !ofCluster(by, cluster) {
+		http.Error(w, absent, http.StatusNotFound)
+		return
+	}
+	grant, ok, err := h.hub.Of(r.Context(), cluster, name)
+	switch {
+	case err != nil:
+		h.fail(w, err, "the hub does not answer", http.StatusServiceUnavailable)
+		return
+	case !ok:
+		http.Error(w, absent, http.StatusNotFound)
+		return
+	}
+	if code, message := git.Refused(r, path); code != 0 {
+		http.Error(w, message, code)
+		return
+	}
+	done, ok := h.limits.begin(cluster)
+	if !ok {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "too many requests of this cluster, or of all clusters, at the same time", http.StatusTooManyRequests)
+		return
+	}
+	defer done()
+	access, err := h.hub.Credential(r.Context(), grant)
+	if err != nil {
+		h.fail(w, err, "the hub has no usable credential for the repository", http.StatusBadGateway)
+		return
+	}
+	wanted, err := wants(r, path)
+	if err != nil {
+		http.Error(w, "the body of the request is not readable", http.StatusBadRequest)
+		return
+	}
+	answer := &begun{ResponseWriter: w}
+	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References}
+	err = h.mirrors.Use(r.Context(), repository, wanted, func(m git.Mirror) error { return m.Serve(answer, r, path) })
+	switch {
+	case err == nil:
+	case answer.begun:
+		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
+		panic(http.ErrAbortHandler) // the client must not take the part for the whole
+	default:
+		h.fail(w, err, "the hub cannot read the repository from the Git server", http.StatusBadGateway)
+	}
+}
+
+// fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
+// learn the network of the hub. Administrators find the error in the status of the Repository.
+func (h *handler) fail(w http.ResponseWriter, err error, text string, code int) {
+	if errors.Is(err, context.Canceled) {
+		return // the client has left
+	}
+	h.log.Info("A repository was not served", "error", err.Error())
+	http.Error(w, text+": an administrator of the hub finds the reason with kubectl get repositories", code)
+}
+
+// prefix begins the names of all groups of agents.
+const prefix = "system:open-cluster-management:"
+
+// ofCluster returns whether a user may read the repositories of a cluster: the cluster's agents, and users of the hub who
+// are no agents. The add-on manager of Open Cluster Management 1.2 binds the rights of an agent to a group of all
+// clusters. With RBAC alone, each agent could read the repositories of every cluster.
+func ofCluster(by user.Info, cluster string) bool {
+	if by == nil {
+		return false
+	}
+	groups := by.GetGroups()
+	agent := strings.HasPrefix(by.GetName(), prefix) || slices.ContainsFunc(groups, func(g string) bool { return strings.HasPrefix(g, prefix) })
+	own := func(s string) bool { return strings.HasPrefix(s, prefix+"cluster:"+cluster+":") }
+	return !agent || slices.ContainsFunc(groups, own)
+}
+
+// begun notes that the answer has begun.
+type begun struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.ResponseWriter.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (b *begun) Flush() {
+	if f, ok := b.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// wantLine matches a wanted object in a request of git.
+var wantLine = regexp.MustCompile(`want ([0-9a-f]{40,64})`)
+
+// maxWants is the length of the part of a body in which wants looks for objects. Git names the wanted objects first.
+const maxWants = 16 << 10
+
+// wants returns the objects that a request for a pack wants. The body of the request stays readable. A compressed body
+// is not searched: git compresses bodies with many negotiated commits, and the first request of a fetch is small.
+func wants(r *http.Request, path string) ([]string, error) {
+	if path != git.PackPath || r.Header.Get("Content-Encoding") != "" {
+		return nil, nil
+	}
+	head, err := io.ReadAll(io.LimitReader(r.Body, maxWants))
+	if err != nil {
+		return nil, err
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
+	var out []string
+	for _, match := range wantLine.FindAllSubmatch(head, -1) {
+		out = append(out, string(match[1]))
+	}
+	return out, nil
+}
+
+// Shown returns an address without a user name and a password.
+func Shown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// limits bound the requests at the same time.
+type limits struct {
+	byCluster, all int
+
+	mu    sync.Mutex
+	open  map[string]int
+	total int
+}
+
+// begin takes a place for a request of a cluster, and returns the function that gives the place back. The bool is false
+// without a free place.
+func (l *limits) begin(cluster string) (func(), bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total >= l.all || l.open[cluster] >= l.byCluster {
+		return nil, false
+	}
+	l.total++
+	l.open[cluster]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.total--
+		if l.open[cluster]--; l.open[cluster] == 0 {
+			delete(l.open, cluster)
+		}
+	}, true
+}
+
+// watchesEnd is how long a stopping server waits for open answers.
+const watchesEnd = 30 * time.Second

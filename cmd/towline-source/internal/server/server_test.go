@@ -1,0 +1,310 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/rest"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/credential"
+	"github.com/towline-io/towline/cmd/towline-source/internal/gittest"
+	"github.com/towline-io/towline/cmd/towline-source/internal/grants"
+	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/source"
+)
+
+const cluster = "cluster1"
+
+// fakeHub permits cluster the repository of a Git server.
+type fakeHub struct {
+	grant grants.Grant
+	fails error
+}
+
+func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, error) {
+	if of != cluster || name != h.grant.Name {
+		return grants.Grant{}, false, nil
+	}
+	return h.grant, true, nil
+}
+
+func (h *fakeHub) All(_ context.Context, of string) ([]grants.Grant, error) {
+	if of != cluster {
+		return nil, nil
+	}
+	return []grants.Grant{h.grant}, nil
+}
+
+func (h *fakeHub) Credential(context.Context, grants.Grant) (credential.Credential, error) {
+	if h.fails != nil {
+		return credential.Credential{}, h.fails
+	}
+	return credential.For("default", h.grant.Address, []corev1.Secret{{
+		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeRepository}},
+		Data:       map[string][]byte{"url": []byte(h.grant.Address), "username": []byte(gittest.User), "password": []byte(gittest.Password)},
+	}})
+}
+
+// world is the shipped API without the authentication and authorization of the hub.
+type world struct {
+	*testing.T
+
+	git    *gittest.Server
+	hub    *fakeHub
+	config *rest.Config
+	limits *limits
+}
+
+func serve(t *testing.T) *world {
+	t.Helper()
+	server := gittest.New(t)
+	w := &world{
+		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name(server.URL), Address: server.URL, Project: "default"}},
+		limits: &limits{all: 10, byCluster: 10, open: map[string]int{}},
+	}
+	mirrors, err := mirror.New(mirror.Options{
+		Dir: t.TempDir(), Keep: time.Millisecond, MaxBytes: 1 << 20, MaxTotal: 1 << 20, LookTimeout: 30 * time.Second, FetchTimeout: 30 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, scheme := newConfig()
+	serving := options.NewSecureServingOptions().WithLoopback()
+	serving.Listener, serving.BindPort, serving.ServerCert.CertDirectory = listener, listener.Addr().(*net.TCPAddr).Port, t.TempDir()
+	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := serving.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig); err != nil {
+		t.Fatal(err)
+	}
+	config.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
+		return &authenticator.Response{User: &user.DefaultInfo{Name: "admin"}}, true, nil
+	})
+	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.config = rest.CopyConfig(config.LoopbackClientConfig)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- api.PrepareRun().RunWithContext(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	w.get("/readyz")
+	return w
+}
+
+// get sends a request, and returns the status code and the body. While the server starts, get tries again.
+func (w *world) get(path string) (int, string) {
+	w.Helper()
+	client, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.config.Host+path, http.NoBody)
+		if err != nil {
+			w.Fatal(err)
+		}
+		answer, err := client.Do(request)
+		if err == nil {
+			defer answer.Body.Close()
+			body, err := io.ReadAll(answer.Body)
+			if err != nil {
+				w.Fatal(err)
+			}
+			return answer.StatusCode, string(body)
+		}
+		if ctx.Err() != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// client runs the real git client against the API of a cluster's repository, with further arguments in front.
+func (w *world) client(of, name string, args ...string) (string, error) {
+	url := w.config.Host + source.Path(of, name)
+	all := append([]string{
+		"-c", "http.sslVerify=false", "-c", "http.extraHeader=Authorization: Bearer " + w.config.BearerToken,
+	}, args...)
+	for i := range all {
+		all[i] = strings.ReplaceAll(all[i], "URL", url)
+	}
+	return gittest.Try(w.Context(), "", all...)
+}
+
+func TestClone(t *testing.T) {
+	w := serve(t)
+	name := source.Name(w.git.URL)
+	for _, protocol := range []string{"0", "2"} {
+		dir := filepath.Join(t.TempDir(), "clone")
+		if out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "clone", "--quiet", "URL", dir); err != nil {
+			t.Fatalf("protocol %s: %v\n%s", protocol, err, out)
+		}
+		first := strings.TrimSpace(gittest.Git(t, dir, "rev-parse", "HEAD"))
+		second := w.git.Commit("protocol"+protocol, "new")
+		if out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "-C", dir, "fetch", "--quiet", "origin", second); err != nil {
+			t.Errorf("protocol %s: fetch of a commit: %v\n%s", protocol, err, out)
+		}
+		if got := strings.TrimSpace(gittest.Git(t, dir, "rev-parse", "FETCH_HEAD")); got != second || got == first {
+			t.Errorf("protocol %s: fetched %s, not %s", protocol, got, second)
+		}
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	w := serve(t)
+	name := source.Name(w.git.URL)
+	dir := filepath.Join(t.TempDir(), "clone")
+	if out, err := w.client(cluster, name, "clone", "--quiet", "URL", dir); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	gittest.Git(t, dir, "commit", "--quiet", "--allow-empty", "--message", "x")
+	if out, err := w.client(cluster, name, "-C", dir, "push", "URL", "HEAD:refs/heads/x"); err == nil || !strings.Contains(out, "403") {
+		t.Errorf("a push ends with %v\n%s", err, out)
+	}
+}
+
+// A repository of a different cluster gets the same answer as a repository that does not exist.
+func TestAbsent(t *testing.T) {
+	w := serve(t)
+	name := source.Name(w.git.URL)
+	path := func(cluster, name string) string {
+		return source.Path(cluster, name) + "/info/refs?service=git-upload-pack"
+	}
+	codeA, a := w.get(path("cluster2", name))
+	codeB, b := w.get(path("cluster2", "no-such-repository"))
+	if codeA != http.StatusNotFound || codeA != codeB || a != b {
+		t.Errorf("the answers are %d %q and %d %q", codeA, a, codeB, b)
+	}
+	if code, body := w.get(path(cluster, name)); code != http.StatusOK || !strings.Contains(body, "git-upload-pack") {
+		t.Errorf("the own cluster gets %d %q", code, body)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	w := serve(t)
+	at := source.Path(cluster, source.Name(w.git.URL))
+	for path, want := range map[string]int{
+		"/info/refs?service=git-receive-pack": http.StatusForbidden,
+		"/info/refs":                          http.StatusForbidden,
+		"/HEAD":                               http.StatusNotFound,
+		"/objects/info/packs":                 http.StatusNotFound,
+		"/git-upload-pack":                    http.StatusNotFound,
+		"/../../x":                            http.StatusNotFound,
+	} {
+		if code, body := w.get(at + path); code != want {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+}
+
+// The text of an error names neither the server nor a credential: the cluster may not know the network of the hub.
+func TestErrorTexts(t *testing.T) {
+	w := serve(t)
+	path := source.Path(cluster, source.Name(w.git.URL)) + "/info/refs?service=git-upload-pack"
+	w.git.Down.Store(true)
+	code, body := w.get(path)
+	if code != http.StatusBadGateway || strings.Contains(body, "127.0.0.1") || !strings.Contains(body, "kubectl get repositories") {
+		t.Errorf("a server that is down: %d %s", code, body)
+	}
+	w.hub.fails = errors.New("Secret team-secret has githubAppID")
+	if code, body = w.get(path); code != http.StatusBadGateway || strings.Contains(body, "team-secret") {
+		t.Errorf("an unsupported credential: %d %s", code, body)
+	}
+}
+
+func TestList(t *testing.T) {
+	w := serve(t)
+	name := source.Name(w.git.URL)
+	if out, err := w.client(cluster, name, "ls-remote", "URL"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	list := strings.TrimSuffix(source.Path(cluster, ""), "/proxy")
+	for path, want := range map[string]string{
+		list:                `"address":"` + w.git.URL + `"`,
+		list + "/" + name:   `"references":2`,
+		list + "/not-there": `"reason":"NotFound"`,
+		"/apis/" + source.GroupVersion.String() + "/repositories": "name the namespace of a cluster",
+		"/openapi/v3": "source.apps",
+	} {
+		if code, body := w.get(path); !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s, without %s", path, code, body, want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	w := serve(t)
+	w.limits.byCluster = 1
+	done, ok := w.limits.begin(cluster)
+	if !ok {
+		t.Fatal("no place")
+	}
+	path := source.Path(cluster, source.Name(w.git.URL)) + "/info/refs?service=git-upload-pack"
+	if code, body := w.get(path); code != http.StatusTooManyRequests {
+		t.Errorf("the second request gets %d %s", code, body)
+	}
+	done()
+	if code, body := w.get(path); code != http.StatusOK {
+		t.Errorf("the next request gets %d %s", code, body)
+	}
+	if len(w.limits.open) != 0 || w.limits.total != 0 {
+		t.Errorf("places are left over: %v", w.limits.open)
+	}
+}
+
+func TestOfCluster(t *testing.T) {
+	const p = "system:open-cluster-management:"
+	for name, test := range map[string]struct {
+		user user.Info
+		want bool
+	}{
+		"nobody":                       {nil, false},
+		"an administrator":             {&user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, true},
+		"the agent":                    {&user.DefaultInfo{Name: p + "cluster:cluster1:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster1:addon:towline-agent", p + "addon:towline-agent"}}, true},
+		"the agent of another cluster": {&user.DefaultInfo{Name: p + "cluster:cluster2:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster2:addon:towline-agent", p + "addon:towline-agent"}}, false},
+		"a cluster with a longer name": {&user.DefaultInfo{Name: p + "cluster:cluster11:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster11:addon:towline-agent"}}, false},
+		"an agent without a group":     {&user.DefaultInfo{Name: p + "cluster:cluster1:addon:towline-agent:agent:x"}, false},
+	} {
+		if got := ofCluster(test.user, cluster); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://user:pass@git.example.com/a": "https://git.example.com/a",
+		"git@git.example.com:a":               "git@git.example.com:a",
+		"https://git.example.com/a":           "https://git.example.com/a",
+	} {
+		if got := Shown(address); got != want {
+			t.Errorf("%s is shown as %s", address, got)
+		}
+	}
+}

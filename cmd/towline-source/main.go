@@ -1,0 +1,128 @@
+// Command towline-source lets clusters without a route to Git read their repositories through the hub. It is an API
+// server behind the hub's API server. It fetches the repositories with the hub's credentials, and answers Git's requests
+// of a cluster for the repositories of the cluster's own Applications.
+package main
+
+import (
+	"context"
+	"errors"
+	goflag "flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+	genericserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/component-base/cli/flag"
+	"k8s.io/klog/v2"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/hub"
+	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+	"github.com/towline-io/towline/cmd/towline-source/internal/server"
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// version is set when linking: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+func main() {
+	if err := newCommand().ExecuteContext(genericserver.SetupSignalContext()); err != nil {
+		fmt.Fprintln(os.Stderr, "towline-source:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags, except the flags of serving.
+type options struct {
+	namespace string
+	mirrors   mirror.Options
+}
+
+func newCommand() *cobra.Command {
+	serving := server.NewOptions()
+	o := options{namespace: apis.DefaultArgoCDNamespace, mirrors: mirror.Options{
+		Dir: "/var/lib/towline-source", Keep: 3 * time.Second, MaxBytes: 1 << 30, MaxTotal: 8 << 30,
+		LookTimeout: 30 * time.Second, FetchTimeout: 10 * time.Minute,
+	}}
+	cmd := &cobra.Command{
+		Use:           "towline-source",
+		Short:         "Repositories for clusters without a route to Git",
+		Version:       version,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true, // main prints the errors
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(o.validate(), serving.Validate()); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o, serving)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&o.namespace, "argocd-namespace", o.namespace, "namespace of the hub's Argo CD, with the Secrets of repositories")
+	fs.StringVar(&o.mirrors.Dir, "data", o.mirrors.Dir, "folder for the mirrors of repositories; its content may be lost at any time")
+	fs.DurationVar(&o.mirrors.Keep, "keep-references", o.mirrors.Keep, "how long the references of a repository are answered without asking the Git server")
+	fs.Int64Var(&o.mirrors.MaxBytes, "max-repository-bytes", o.mirrors.MaxBytes, "the largest repository that is served")
+	fs.Int64Var(&o.mirrors.MaxTotal, "max-bytes", o.mirrors.MaxTotal, "the size of all mirrors from which the mirrors not used for the longest time are removed")
+	fs.DurationVar(&o.mirrors.LookTimeout, "look-timeout", o.mirrors.LookTimeout, "how long a Git server may take to answer with its references")
+	fs.DurationVar(&o.mirrors.FetchTimeout, "fetch-timeout", o.mirrors.FetchTimeout, "how long a fetch of a change may take")
+	serving.AddFlags(fs)
+	logs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
+	klog.InitFlags(logs)
+	fs.AddGoFlag(logs.Lookup("v"))
+	fs.SetNormalizeFunc(flag.WordSepNormalizeFunc)
+	return cmd
+}
+
+// validate returns all errors in the options, with the flag.
+func (o *options) validate() error {
+	var errs []error
+	if o.mirrors.MaxBytes < 1<<20 {
+		errs = append(errs, fmt.Errorf("--max-repository-bytes: %d is less than a MiB", o.mirrors.MaxBytes))
+	}
+	if o.mirrors.MaxTotal < o.mirrors.MaxBytes {
+		errs = append(errs, fmt.Errorf("--max-bytes: %d is less than --max-repository-bytes", o.mirrors.MaxTotal))
+	}
+	for name, d := range map[string]time.Duration{"keep-references": o.mirrors.Keep, "look-timeout": o.mirrors.LookTimeout, "fetch-timeout": o.mirrors.FetchTimeout} {
+		if d <= 0 {
+			errs = append(errs, fmt.Errorf("--%s: %s is not positive", name, d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// run serves until the context ends.
+func run(ctx context.Context, o options, serving *server.Options) error {
+	log := klog.Background()
+	mirrors, err := mirror.New(o.mirrors)
+	if err != nil {
+		return err
+	}
+	config, err := serving.HubConfig()
+	if err != nil {
+		return err
+	}
+	facts, err := hub.New(ctx, config, o.namespace, mirrors.Stale)
+	if err != nil {
+		return err
+	}
+	api, err := server.New(serving, facts, mirrors, log)
+	if err != nil {
+		return err
+	}
+	if err := api.AddReadyzChecks(healthz.NamedCheck("hub", func(r *http.Request) error {
+		if !facts.Synced(r.Context()) {
+			return errors.New("the Applications and Secrets of the hub have not been read yet")
+		}
+		return nil
+	})); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return facts.Start(ctx) })
+	group.Go(func() error { return api.PrepareRun().RunWithContext(ctx) })
+	return group.Wait()
+}
