@@ -66,7 +66,7 @@ func Read(app *argocd.Application) (Request, error) {
 
 // ReadSpec returns the request of an Application's spec, without the operation.
 func ReadSpec(app *argocd.Application) (Request, error) {
-	out := specs.Get(app.Spec.Raw, readSpec)
+	out := readSpec(app.Spec.Raw)
 	out.Elsewhere = elsewhere(app.DestinationThere())
 	return out.Request, out.err
 }
@@ -87,16 +87,14 @@ func elsewhere(to argocd.Destination) argocd.Destination {
 	return to
 }
 
-// specs caches the parsed specs.
-var specs memo.Texts[spec]
-
 // spec is the request of a spec, or the error of an unreadable spec.
 type spec struct {
 	Request
 	err error
 }
 
-func readSpec(raw []byte) spec {
+// readSpec returns the request of a spec.
+var readSpec = memo.Of(func(raw []byte) spec {
 	var read struct {
 		sources
 		Project     string `json:"project"`
@@ -116,7 +114,7 @@ func readSpec(raw []byte) spec {
 		Sources:   slices.Clip(found), // callers append to the slice
 		Namespace: read.Destination.Namespace,
 	}}
-}
+})
 
 // decode parses JSON like the API server, with case-sensitive keys, and returns the addresses of repositories. Empty
 // input gives an empty result.

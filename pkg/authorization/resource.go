@@ -20,7 +20,7 @@ type Scope struct {
 
 // Permits reports whether the AppProject permits a resource, by the rules of Argo CD (2.14 to 3.5).
 func (s *Scope) Permits(r Resource) bool {
-	rules := kindRulesRead.Get(s.Project.Spec.Raw, readKindRules)
+	rules := readKindRules(s.Project.Spec.Raw)
 	switch {
 	case rules.Unreadable:
 		return false
@@ -46,15 +46,13 @@ type kindRules struct {
 // kindRule is a pattern of resources. Only rules of Argo CD 3 for cluster-scoped resources have a name.
 type kindRule struct{ Group, Kind, Name string }
 
-// kindRulesRead caches the rules by the spec of the AppProject.
-var kindRulesRead memo.Texts[kindRules]
-
-func readKindRules(spec []byte) (out kindRules) {
+// readKindRules returns the rules in the spec of an AppProject.
+var readKindRules = memo.Of(func(spec []byte) (out kindRules) {
 	if len(spec) > 0 && json.Unmarshal(spec, &out) != nil {
 		return kindRules{Unreadable: true}
 	}
 	return out
-}
+})
 
 // anyKind reports whether one of the patterns matches.
 func anyKind(patterns []kindRule, r Resource) bool {

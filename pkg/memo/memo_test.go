@@ -6,24 +6,26 @@ import (
 	"testing"
 )
 
-// TestTexts: Get reads a short text once and a long text each time, and the size of the cache is bounded.
-func TestTexts(t *testing.T) {
-	var m Texts[int]
+// TestOf: the function reads a short text once and a long text each time. The cache forgets the oldest of many texts.
+func TestOf(t *testing.T) {
 	read := 0
-	length := func(text []byte) int { read++; return len(text) }
+	length := Of(func(text []byte) int { read++; return len(text) })
 	long := strings.Repeat("x", maxBytes+1)
 	for _, text := range []string{"a", "bb", "a", "", "", long, long} {
-		if got := m.Get([]byte(text), length); got != len(text) {
+		if got := length([]byte(text)); got != len(text) {
 			t.Errorf("%.9q: got %d", text, got)
 		}
 	}
 	if read != 5 {
 		t.Errorf("%d were read", read)
 	}
-	for i := range 3 * maxTexts {
-		m.Get([]byte(strconv.Itoa(i)), length)
+	read = 0
+	for i := range maxTexts {
+		length([]byte(strconv.Itoa(i)))
 	}
-	if len(m.known) > maxTexts {
-		t.Errorf("%d are remembered", len(m.known))
+	length([]byte("a"))
+	length([]byte(strconv.Itoa(maxTexts - 1)))
+	if read != maxTexts+1 {
+		t.Errorf("%d were read, want %d", read, maxTexts+1)
 	}
 }

@@ -41,7 +41,7 @@ func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 // Targets returns the namespaces and names, on the cluster, of the Applications in a work.
 func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := manifests.Get(m.Raw, readManifest); held != nil {
+		if held := readManifest(m.Raw); held != nil {
 			out = append(out, types.NamespacedName{Namespace: held.Namespace, Name: held.Name})
 		}
 	}
@@ -52,7 +52,7 @@ func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 // request and an unreadable manifest do not count. The returned object is shared: callers must not change the object.
 func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := manifests.Get(m.Raw, readManifest); held != nil && len(held.Spec.Raw) > 0 {
+		if held := readManifest(m.Raw); held != nil && len(held.Spec.Raw) > 0 {
 			return held, true
 		}
 	}
@@ -62,17 +62,14 @@ func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 // holds reports whether a work has an Application accepted by the function wanted.
 func holds(w *workv1.ManifestWork, wanted func(*argocd.Application) bool) bool {
 	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool {
-		held := manifests.Get(m.Raw, readManifest)
+		held := readManifest(m.Raw)
 		return held != nil && wanted(held)
 	})
 }
 
-// manifests caches the Applications read from manifests, by the text of the manifest.
-var manifests memo.Texts[*argocd.Application]
-
 // readManifest returns the Application in a manifest, with metadata and spec. The result is nil for an unreadable
 // manifest and for a manifest of a different kind.
-func readManifest(raw []byte) *argocd.Application {
+var readManifest = memo.Of(func(raw []byte) *argocd.Application {
 	var held struct {
 		metav1.TypeMeta   `json:",inline"`
 		metav1.ObjectMeta `json:"metadata"`
@@ -82,4 +79,4 @@ func readManifest(raw []byte) *argocd.Application {
 		return nil
 	}
 	return &argocd.Application{TypeMeta: held.TypeMeta, ObjectMeta: held.ObjectMeta, Spec: held.Spec}
-}
+})

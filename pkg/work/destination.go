@@ -13,7 +13,7 @@ import (
 )
 
 // specs caches the specs for the managed cluster, by the text of the hub's spec.
-var specs memo.Texts[spec]
+var specs = memo.Of(func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "") })
 
 // spec is a spec in JSON with the number of its leaves, or the error from reading the spec.
 type spec struct {
@@ -27,7 +27,7 @@ func specThere(app *argocd.Application) spec {
 	if to := app.DestinationThere(); to != argocd.InCluster || app.SourceAddress != "" {
 		return toDestination(app.Spec.Raw, to, app.SourceAddress) // few Applications have another destination, or sources through the hub
 	}
-	return specs.Get(app.Spec.Raw, func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "") })
+	return specs(app.Spec.Raw)
 }
 
 // toDestination returns a normalized spec with another destination, and with automation in the form for every version

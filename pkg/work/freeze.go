@@ -44,7 +44,7 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	out := w.DeepCopy()
 	for i := range out.Spec.Workload.Manifests {
 		m := &out.Spec.Workload.Manifests[i]
-		if manifests.Get(m.Raw, readManifest) == nil {
+		if readManifest(m.Raw) == nil {
 			continue
 		}
 		raw, err := frozen(m.Raw)

@@ -51,7 +51,7 @@ func askLeft(w *workv1.ManifestWork, asks bool) string {
 // mark returns the mark of the last change of the finalizers, also from a manifest with only a name. Empty: no mark.
 func mark(w *workv1.ManifestWork) string {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := manifests.Get(m.Raw, readManifest); held != nil {
+		if held := readManifest(m.Raw); held != nil {
 			return held.Annotations[apis.AnnotationFinalizersDropped]
 		}
 	}

@@ -32,7 +32,7 @@ func KeepReplaced(out, before *workv1.ManifestWork) bool {
 		return ok
 	}
 	for _, m := range before.Spec.Workload.Manifests {
-		if manifests.Get(m.Raw, readManifest) == nil {
+		if readManifest(m.Raw) == nil {
 			continue
 		}
 		kept := packed(m.Raw)
