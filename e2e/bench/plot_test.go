@@ -44,24 +44,3 @@ func TestPlot(t *testing.T) {
 		}
 	}
 }
-
-func TestAxis(t *testing.T) {
-	for _, tc := range []struct {
-		axis axis
-		v    float64
-		want float64
-	}{
-		{axis{0, 10, false}, 5, 0.5},
-		{axis{1, 100, true}, 10, 0.5},
-		{axis{1, 100, true}, 0, 0},
-		{axis{3, 97, false}.rounded(), 100, 1},
-		{axis{3, 97, true}.rounded(), 100, 1},
-	} {
-		if got := tc.axis.at(tc.v); got != tc.want {
-			t.Errorf("%v of %+v is at %v, want %v", tc.v, tc.axis, got, tc.want)
-		}
-	}
-	if got := number(50000); got != "50,000" {
-		t.Error(got)
-	}
-}
