@@ -3,13 +3,11 @@ package appinfo
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
-	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 )
 
 // The name and the help text of the metric, as in Argo CD.
@@ -62,7 +60,7 @@ func Values(app *argocd.Application) []string {
 		sync = app.Status.Sync.Status
 	}
 	return []string{
-		app.Namespace, app.Name, cmp.Or(s.Project, argocd.DefaultProject), strconv.FormatBool(s.automated()), normalize(s.repository()),
+		app.Namespace, app.Name, cmp.Or(s.Project, argocd.DefaultProject), strconv.FormatBool(s.automated()), authorization.NormalizeURL(s.repository()),
 		s.server(app.DestinationThere().Canonical()), s.Destination.Namespace, cmp.Or(sync, unknown), cmp.Or(app.Status.Health.Status, unknown),
 		operation(app),
 	}
@@ -110,20 +108,4 @@ func operation(app *argocd.Application) string {
 		return "sync"
 	}
 	return ""
-}
-
-// ssh matches the address of a repository with SSH access.
-var ssh = regexp.MustCompile("^(ssh://)?[^/:]*?@[^@]+$")
-
-// normalize returns the address of a repository in the form that Argo CD compares.
-func normalize(repository string) string {
-	repository = strings.ToLower(strings.TrimSpace(repository))
-	if ssh.MatchString(repository) && !strings.HasPrefix(repository, "ssh://") {
-		repository = "ssh://" + strings.Replace(repository, ":", "/", 1)
-	}
-	u, err := url.Parse(strings.TrimSuffix(repository, ".git"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(u.String(), "ssh://")
 }

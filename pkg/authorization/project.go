@@ -88,7 +88,7 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 		if !SourcePermitted(p, repo) {
 			return refuse(apis.ReasonSourceForbidden, "AppProject %s/%s does not permit the repository %q: %s",
 				p.Namespace, p.Name, shown(repo), sourceAdvice(repo)).
-				disputed(sourceRepos(p), normalized(repo), '/')
+				disputed(sourceRepos(p), NormalizeURL(repo), '/')
 		}
 	}
 	if r.Manifests {
@@ -179,7 +179,7 @@ func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace s
 
 // SourcePermitted reports whether the project permits a repository.
 func SourcePermitted(p *argocd.AppProject, repo string) bool {
-	repo = normalized(repo)
+	repo = NormalizeURL(repo)
 	permitted := false
 	for _, pattern := range sourceRepos(p) {
 		if matches(pattern, repo, '/') {
@@ -196,9 +196,9 @@ func sourceRepos(p *argocd.AppProject) []string {
 	patterns := make([]string, len(p.Spec.SourceRepos))
 	for i, pattern := range p.Spec.SourceRepos {
 		if denies(pattern) {
-			patterns[i] = "!" + normalized(pattern[1:])
+			patterns[i] = "!" + NormalizeURL(pattern[1:])
 		} else {
-			patterns[i] = normalized(pattern)
+			patterns[i] = NormalizeURL(pattern)
 		}
 	}
 	return patterns

@@ -10,8 +10,8 @@ import (
 // scpLike matches addresses in the form of `git clone user@host:path`.
 var scpLike = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
 
-// normalized returns the address of a repository in the spelling that Argo CD compares; empty for an invalid address.
-func normalized(repo string) string {
+// NormalizeURL returns the address of a repository in the spelling that Argo CD compares; empty for an invalid address.
+func NormalizeURL(repo string) string {
 	repo = strings.ToLower(strings.TrimSpace(repo))
 	if scpLike.MatchString(repo) && !strings.HasPrefix(repo, "ssh://") {
 		repo = "ssh://" + strings.Replace(repo, ":", "/", 1)
