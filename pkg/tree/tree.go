@@ -165,7 +165,7 @@ func (n node) compare(o node) int {
 		cmp.Compare(n.Namespace, o.Namespace), cmp.Compare(n.Name, o.Name))
 }
 
-// Compress returns an entry for a compressed key.
+// Compress returns the data as gzip, for example an entry for a compressed key.
 func Compress(data []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)

@@ -1,8 +1,6 @@
 package work
 
 import (
-	"bytes"
-	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"io"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/tree"
 )
 
 // MaxReplaced is the maximum size of AnnotationReplaced in bytes. A bundle of Maestro has all annotations of a work in one
@@ -86,13 +85,7 @@ func forgetRequest(w *workv1.ManifestWork) {
 
 // packed returns gzip data in base64.
 func packed(raw []byte) string {
-	var out bytes.Buffer
-	zip := gzip.NewWriter(&out)
-	_, err := zip.Write(raw)
-	if err = cmp.Or(err, zip.Close()); err != nil {
-		panic(err) // a buffer accepts all writes
-	}
-	return base64.StdEncoding.EncodeToString(out.Bytes())
+	return base64.StdEncoding.EncodeToString(tree.Compress(raw))
 }
 
 // unpacked is the reverse of packed. The result is nil for unreadable data, and for more than MaxPayload bytes: the
