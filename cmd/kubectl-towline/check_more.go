@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // addOnGroup is the API group of Open Cluster Management's add-ons.
@@ -172,10 +172,9 @@ func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) e
 
 // serviceAccountGroups returns the groups of a ServiceAccount; none for other users.
 func serviceAccountGroups(user string) []string {
-	account, is := strings.CutPrefix(user, "system:serviceaccount:")
-	if !is {
+	namespace, ok := reading.AccountNamespace(user)
+	if !ok {
 		return nil
 	}
-	namespace, _, _ := strings.Cut(account, ":")
 	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
 }

@@ -10,17 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // whyOptions are the options of `kubectl towline why`.
@@ -137,29 +133,7 @@ func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
 	case err != nil && !apierrors.IsForbidden(err):
 		return err
 	}
-	return h.rest(ctx, f)
-}
-
-// rest reads the facts that need fewer rights than the decision.
-func (h *hub) rest(ctx context.Context, f *why.Facts) error {
-	if f.App.Cluster() == "" {
-		return nil
-	}
-	var err error
-	if f.Work, err = reading.Get(ctx, h, work.Key(f.App), &workv1.ManifestWork{}); apierrors.IsForbidden(err) {
-		f.WorkUnread = true
-	} else if err != nil {
-		return err
-	}
-	cluster, err := reading.Get(ctx, h, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
-	if err == nil && cluster != nil {
-		managed := managedcluster.Of(cluster, nil)
-		f.Managed = &managed
-	}
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
+	return reading.Delivery(ctx, h, f)
 }
 
 // set reads the ApplicationSet of the Application, or the requested ApplicationSet.

@@ -3,6 +3,7 @@ package reading
 import (
 	"context"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -11,6 +12,13 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 )
+
+// AccountNamespace returns the namespace of a user that is a ServiceAccount.
+func AccountNamespace(user string) (namespace string, ok bool) {
+	account, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	namespace, _, _ = strings.Cut(account, ":")
+	return namespace, ok
+}
 
 // controllerRole is the name of the ClusterRole of Towline's controller, and of the ClusterRoleBinding, as in
 // deploy/rbac.

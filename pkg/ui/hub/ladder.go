@@ -11,15 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // reader reads the objects of one page, and records forbidden reads.
@@ -89,22 +85,8 @@ func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 		return nil
 	case err != nil && !apierrors.IsForbidden(err):
 		return fmt.Errorf("decide about Application %s/%s: %w", f.App.Namespace, f.App.Name, err)
-	case f.App.Cluster() == "":
-		return nil
 	}
-	f.Work, err = reading.Get(ctx, r, work.Key(f.App), &workv1.ManifestWork{})
-	if f.WorkUnread = apierrors.IsForbidden(err); err != nil && !f.WorkUnread {
-		return err
-	}
-	cluster, err := reading.Get(ctx, r, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
-	if err == nil && cluster != nil {
-		managed := managedcluster.Of(cluster, nil)
-		f.Managed = &managed
-	}
-	if apierrors.IsForbidden(err) {
-		return nil
-	}
-	return err
+	return reading.Delivery(ctx, r, f)
 }
 
 // applicationSet is an ApplicationSet with only its status.

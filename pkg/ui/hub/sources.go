@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/ui"
 )
 
@@ -108,8 +108,7 @@ func (t *Tokens) place(k identity, user, token string) (ui.Hub, error) {
 // ownerOf returns the owner of a user's places. All ServiceAccounts of a namespace are one owner, because an editor of
 // the namespace can create any number of ServiceAccounts.
 func ownerOf(user string) string {
-	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
-		namespace, _, _ := strings.Cut(account, ":")
+	if namespace, ok := reading.AccountNamespace(user); ok {
 		return "system:serviceaccounts:" + namespace
 	}
 	return user
