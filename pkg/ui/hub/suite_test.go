@@ -5,18 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/fixture/apiserver"
 	"github.com/towline-io/towline/pkg/reading"
 )
 
@@ -38,11 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func runSuite(m *testing.M) (code int, err error) {
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		return 1, errors.New("KUBEBUILDER_ASSETS is not set: run make test-envtest, or set it to the folder that `go -C e2e run ./cmd/fleet assets` prints")
-	}
-	if env.CRDs, err = loadCRDs(filepath.Join(assets, "crds")); err != nil {
+	if env.CRDs, err = apiserver.CRDs("../../.."); err != nil {
 		return 1, err
 	}
 	if config, err = env.Start(); err != nil {
@@ -62,34 +55,6 @@ func runSuite(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	return m.Run(), nil
-}
-
-// loadCRDs loads the CRDs of the read kinds. Argo CD's schemas take long, so an empty schema replaces each.
-func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := filepath.Glob("../../../deploy/crds/apps.*.yaml")
-	if err != nil {
-		return nil, err
-	}
-	others, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	var out []*apiextensionsv1.CustomResourceDefinition
-	for _, file := range append(files, others...) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := yaml.Unmarshal(data, crd); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		if crd.Spec.Group == "argoproj.io" {
-			crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
-		}
-		out = append(out, crd)
-	}
-	return out, nil
 }
 
 func create(ctx context.Context, t *testing.T, objects ...client.Object) {
