@@ -7,12 +7,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/appreport"
@@ -90,14 +88,7 @@ func (a *Agent) report(ctx context.Context, key types.NamespacedName) (*v1alpha1
 
 // Changes implements Source.
 func (a *Agent) Changes(request func(types.NamespacedName) []reconcile.Request) source.Source {
-	mapped := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, r *v1alpha1.ApplicationReport) []reconcile.Request {
-		var requests []reconcile.Request
-		for _, app := range index.ApplicationsOfWork(ctx, a.apps, client.ObjectKeyFromObject(r)) {
-			requests = append(requests, request(app)...)
-		}
-		return requests
-	})
-	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, mapped, reportedAnew())
+	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, ofApplications[*v1alpha1.ApplicationReport](a.apps, request), reportedAnew())
 }
 
 // reportedAnew passes new and changed reports. A deleted report brings no new fact about the Application.

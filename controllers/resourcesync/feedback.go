@@ -62,14 +62,19 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observe
 
 // Changes implements Source.
 func (f *Feedback) Changes(request func(types.NamespacedName) []reconcile.Request) source.Source {
-	mapped := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w *workv1.ManifestWork) []reconcile.Request {
-		var requests []reconcile.Request
-		for _, app := range index.ApplicationsOfWork(ctx, f.Client, client.ObjectKeyFromObject(w)) {
+	return source.Kind(f.Cache, &workv1.ManifestWork{}, ofApplications[*workv1.ManifestWork](f.Client, request), reportChanged())
+}
+
+// ofApplications returns a handler with the requests for the Applications of a work. Objects with the name of the work
+// have the same Applications.
+func ofApplications[T client.Object](apps client.Reader, request func(types.NamespacedName) []reconcile.Request,
+) handler.TypedEventHandler[T, reconcile.Request] {
+	return handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, of T) (requests []reconcile.Request) {
+		for _, app := range index.ApplicationsOfWork(ctx, apps, client.ObjectKeyFromObject(of)) {
 			requests = append(requests, request(app)...)
 		}
 		return requests
 	})
-	return source.Kind(f.Cache, &workv1.ManifestWork{}, mapped, reportChanged())
 }
 
 // reportChanged passes changes of the work agent's report, and not the hub's writes to a work.
