@@ -235,9 +235,8 @@ func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
 		switch {
 		case w.Annotations[apis.AnnotationOrphanedAt] != "":
 			seen.Loss.Held = r.losses.hold(seen.Key)
-		case work.ByOlder(w): // the older controller left such works behind, together with their Applications
-			seen.Loss.Lost = r.losses.hold(seen.Key)
-		case work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
+		case work.ByOlder(w), // the older controller left such works behind, together with their Applications
+			work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
 			seen.Loss.Lost = r.losses.hold(seen.Key)
 		default:
 			seen.Loss.Lost, seen.Loss.Left = r.losses.judge(seen.Key, seen.Now)
