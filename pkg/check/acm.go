@@ -105,7 +105,8 @@ func acmBefore(f *Facts) []Line {
 }
 
 // secretless checks that the controller of Advanced Cluster Management for cluster Secrets runs, for a Towline without a
-// controller of GitOpsClusters. effect is the effect of a missing controller.
+// controller of GitOpsClusters. effect is the effect of a missing controller. Every namespace counts, unlike in older:
+// Advanced Cluster Management may run in any namespace, and next to its controller, the advice of the line is harmful.
 func secretless(f *Facts, effect string) []Line {
 	runs := func(w Workload) bool { return strings.HasPrefix(w.Name, "multicluster-integrations") && w.Wanted > 0 }
 	if f.Unread[Deployments] || slices.ContainsFunc(f.Workloads, runs) {
