@@ -108,11 +108,10 @@ func (p *plane) publishClusterInfo(ctx context.Context) error {
 // operateKlusterlet does the work of OCM's Klusterlet operator, because the operator needs containers. It waits for the
 // importer's objects, and starts the agents for these objects.
 func (s *supervisor) operateKlusterlet(ctx context.Context, name string) error {
-	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && p.imported })
-	if i < 0 {
-		return fmt.Errorf("no cluster %q was provisioned for this fleet: it has %v", name, s.planeNames()[1:])
+	p, err := s.joined(name, func(p *plane) bool { return p.imported })
+	if err != nil {
+		return err
 	}
-	p := s.clusters[i]
 	bootstrap, err := p.bootstrapKubeconfig(ctx)
 	if err != nil {
 		return err

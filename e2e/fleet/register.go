@@ -81,19 +81,30 @@ func (s *supervisor) newCluster(name string, as func(*plane)) (*plane, error) {
 	return p, nil
 }
 
+// joined returns the cluster with a name, if the cluster has joined the fleet in the wanted way.
+func (s *supervisor) joined(name string, wanted func(*plane) bool) (*plane, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.clusters {
+		if p.name == name && wanted(p) {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("no cluster %q has joined this fleet: it has %v", name, s.planeNames()[1:])
+}
+
 // removeCluster ends a cluster of addCluster or provisionCluster, and deletes its ManagedCluster.
 func (s *supervisor) removeCluster(ctx context.Context, name string) error {
-	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && (p.registers || p.imported) })
-	if i < 0 {
-		return fmt.Errorf("no cluster %q has joined this fleet: it has %v", name, s.planeNames()[1:])
+	p, err := s.joined(name, func(p *plane) bool { return p.registers || p.imported })
+	if err != nil {
+		return err
 	}
-	p := s.clusters[i]
 	if err := s.hub.detach(ctx, name); err != nil {
 		return err
 	}
 	s.stopPlane(p)
 	s.mu.Lock()
-	s.clusters = slices.Delete(slices.Clone(s.clusters), i, i+1)
+	s.clusters = slices.DeleteFunc(slices.Clone(s.clusters), func(q *plane) bool { return q == p })
 	s.processes = slices.DeleteFunc(slices.Clone(s.processes), func(q *process) bool { return q.spec.owner == name })
 	s.mu.Unlock()
 	if err := removeAll(s.paths.data(name)); err != nil {
