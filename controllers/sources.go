@@ -33,8 +33,8 @@ const (
 	serviceCAFile    = "/var/run/secrets/kubernetes.io/serviceaccount/service-ca.crt"
 )
 
-// DefaultSearchInterval is the default interval between two queries to ACM Search.
-const DefaultSearchInterval = 10 * time.Second
+// defaultSearchInterval is the default interval between two queries to ACM Search.
+const defaultSearchInterval = 10 * time.Second
 
 // SearchOptions configure the queries to ACM Search. The zero value queries the hub's own ACM Search.
 type SearchOptions struct {
@@ -48,10 +48,10 @@ type SearchOptions struct {
 	// TokenFile holds the bearer token. Empty: the token of the pod.
 	TokenFile string
 
-	// Interval is the time between two queries. 0: DefaultSearchInterval.
+	// Interval is the time between two queries. 0: defaultSearchInterval.
 	Interval time.Duration
 
-	// Patience is the Patience of resourcesync.Search. 0: resourcesync.DefaultPatience.
+	// Patience is the Patience of resourcesync.Search. 0 means a default.
 	Patience time.Duration
 }
 
@@ -108,7 +108,7 @@ func searchSource(mgr ctrl.Manager, o SearchOptions) *resourcesync.Search {
 	if _, err := os.Stat(serviceCAFile); config.CAFile == "" && err == nil {
 		config.CAFile = serviceCAFile
 	}
-	s := resourcesync.NewSearch(mgr.GetClient(), search.New(config), cmp.Or(o.Interval, DefaultSearchInterval))
+	s := resourcesync.NewSearch(mgr.GetClient(), search.New(config), cmp.Or(o.Interval, defaultSearchInterval))
 	s.Patience = cmp.Or(o.Patience, s.Patience)
 	return s
 }

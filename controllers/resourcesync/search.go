@@ -63,7 +63,7 @@ var (
 // NewSearch creates the source. c reads the shared cache.
 func NewSearch(c client.Reader, asker Asker, interval time.Duration) *Search {
 	return &Search{
-		Patience: DefaultPatience,
+		Patience: defaultPatience,
 		client:   c, asker: asker, interval: interval, clock: clock.RealClock{}, jitter: rand.Float64,
 		facts: map[types.NamespacedName]heard{}, pages: map[string]*page{},
 	}

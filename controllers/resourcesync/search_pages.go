@@ -20,9 +20,9 @@ const (
 	lastBackoff = 2 * time.Minute
 )
 
-// DefaultPatience is how long a page may fail before its facts are marked stale. A stale mark costs a write for each
+// defaultPatience is how long a page may fail before its facts are marked stale. A stale mark costs a write for each
 // Application, and its end costs a second write.
-const DefaultPatience = 2 * time.Minute
+const defaultPatience = 2 * time.Minute
 
 // page is a group of clusters in a request, with the results of the requests. The clusters identify the page.
 type page struct {

@@ -51,7 +51,7 @@ func SameWork(before, after *workv1.ManifestWork) bool {
 func SameScope(a, b *corev1.Secret) bool {
 	x, one := ReadScope(a)
 	y, two := ReadScope(b)
-	return one && two && x == y && Propagates(a.Annotations) == Propagates(b.Annotations)
+	return one && two && x == y && propagates(a.Annotations) == propagates(b.Annotations)
 }
 
 // Alone reports whether an Application has no dependency to deliver and no condition about dependencies. keys are the

@@ -125,13 +125,13 @@ func (c Credentials) Needs(spec Spec, secret string) bool {
 	})
 }
 
-// Propagates reports whether the owner of a Secret or ConfigMap lets it travel.
-func Propagates(annotations map[string]string) bool {
+// propagates reports whether the owner of a Secret or ConfigMap lets it travel.
+func propagates(annotations map[string]string) bool {
 	return annotations[apis.AnnotationPropagate] == "true"
 }
 
-// KeptOnHub reports whether the owner of an AppProject keeps the AppProject on the hub.
-func KeptOnHub(annotations map[string]string) bool {
+// keptOnHub reports whether the owner of an AppProject keeps the AppProject on the hub.
+func keptOnHub(annotations map[string]string) bool {
 	return annotations[apis.AnnotationPropagate] == "false"
 }
 

@@ -125,7 +125,7 @@ func (d *decision) largeProject() bool {
 }
 
 func (d *decision) projectTravels(p *argocd.AppProject) bool {
-	return d.Projects && p.Name != argocd.DefaultProject && !KeptOnHub(p.Annotations)
+	return d.Projects && p.Name != argocd.DefaultProject && !keptOnHub(p.Annotations)
 }
 
 // credential decides about the work of a repository's credential. The work follows the hub's Secret as long as a
@@ -135,7 +135,7 @@ func (d *decision) credential() Intent {
 	switch {
 	case d.Secret == nil && d.Work == nil:
 		return Keep
-	case d.Secret == nil, !Propagates(d.Secret.Annotations):
+	case d.Secret == nil, !propagates(d.Secret.Annotations):
 		return Withdraw
 	case d.needed():
 		if d.shared(d.Options) {
@@ -161,7 +161,7 @@ func (d *decision) certificateIntent() Intent {
 	case d.shared(d.Options):
 		return Orphan
 	case d.needed():
-		d.carry(RenderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), host, pem))
+		d.carry(renderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), host, pem))
 		return Carry
 	case d.Work == nil, d.lacksRequested():
 		return Keep
@@ -177,8 +177,8 @@ func (d *decision) hostKeysIntent() Intent {
 	case text == "", d.shared(d.Options):
 		return Orphan
 	case d.needed():
-		d.carry(RenderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text))
-		if d.desired != nil && ReplacesHostKeys(d.HostKeys) {
+		d.carry(renderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text))
+		if d.desired != nil && replacesHostKeys(d.HostKeys) {
 			Force(d.desired)
 		}
 		return Carry
@@ -229,7 +229,7 @@ func (d *decision) follow() {
 		d.plan.Intent = Keep
 	}
 	d.released = d.releasedTo()
-	d.originals = d.Work != nil && AtHome(d.Work) && d.Cluster.Hub
+	d.originals = d.Work != nil && atHome(d.Work) && d.Cluster.Hub
 	switch {
 	case d.plan.Intent == Carry && d.Work == nil:
 		d.unmark(d.desired)
@@ -290,7 +290,7 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 		return nil, nil //nolint:nilnil // documented
 	}
 	last := d.Work.DeepCopy() // the work had no delete option: the agent must own the objects again before their removal
-	SetTaken(last)
+	setTaken(last)
 	return last, nil
 }
 
@@ -310,7 +310,7 @@ func (d *decision) releasing() *workv1.ManifestWork {
 	out := d.Work.DeepCopy()
 	Release(out, d.released)
 	if Seen(d.Work) && !Applied(d.Work) && !d.Kind().stays() {
-		Untouched(out)
+		untouched(out)
 	}
 	return out
 }

@@ -123,7 +123,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 			if there := kept(d.Work, ref, to, app.Namespace); there != nil {
 				set = append(set, Placed{there, to})
 			}
-		case !Propagates(obj.GetAnnotations()):
+		case !propagates(obj.GetAnnotations()):
 			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
 				"%s in namespace %s may not be sent to clusters: the owner can permit the delivery with the annotation %s: \"true\"",
 				ref, app.Namespace, apis.AnnotationPropagate)))

@@ -113,7 +113,7 @@ func TestCredential(t *testing.T) {
 		"kept on the hub, and released before": {
 			is: ofCredential(there(releasedToWeb), keptSecret), want: []string{"final update"}, after: removes},
 		"kept, and it is to be owned again": {
-			is: ofCredential(there(releasedToWeb, SetTaken), keptSecret), want: []string{"delete"}},
+			is: ofCredential(there(releasedToWeb, setTaken), keptSecret), want: []string{"delete"}},
 		"of a cluster that shares the hub's Argo CD": {is: ofCredential(used(webApp()), there(), sharedArgoCD), want: []string{"delete"}},
 		"on no known cluster":                        {is: ofCredential(used(webApp()), there(), noCluster), want: []string{}},
 		"unused":                                     {is: ofCredential(there()), want: []string{"delete"}},
@@ -124,7 +124,7 @@ func TestCredential(t *testing.T) {
 		"unused, and a released Application used it": {
 			is: ofCredential(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
 		"released, and its work is gone":    {is: ofCredential(there(releasedToWeb)), want: []string{"delete"}},
-		"released, and refused there":       {is: ofCredential(there(releasedToWeb, refusing, Untouched)), want: []string{"delete"}},
+		"released, and refused there":       {is: ofCredential(there(releasedToWeb, refusing, untouched)), want: []string{"delete"}},
 		"released, and refused there since": {is: ofCredential(there(releasedToWeb, refusing)), want: []string{"final update"}},
 		"released, and sent again": {
 			is: ofCredential(used(webApp()), there(releasedToWeb), carrying(workOf(webApp().Obj()))), want: []string{"update"}, after: namesNobody},

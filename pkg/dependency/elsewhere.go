@@ -19,8 +19,8 @@ type Reach struct {
 	Namespace string
 }
 
-// GoesElsewhere reports whether an Application deploys to a cluster behind its own cluster.
-func GoesElsewhere(app *argocd.Application) bool {
+// goesElsewhere reports whether an Application deploys to a cluster behind its own cluster.
+func goesElsewhere(app *argocd.Application) bool {
 	return app.DestinationThere().Canonical() != argocd.InCluster
 }
 

@@ -181,7 +181,7 @@ func (f *Facts) Leads() bool { return f.Kind().leads() }
 // Widens reports whether the delivered AppProject must permit more for the Application than for the observed
 // Applications.
 func (f *Facts) Widens(app *argocd.Application) bool {
-	return GoesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
+	return goesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
 		return u.Permitted && u.App.Namespace == app.Namespace && u.App.ClusterNamespace() == app.ClusterNamespace()
 	})
 }
@@ -204,7 +204,7 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 	case Project:
 		return ProjectKey(f.Key.Namespace, ReadSpec(app).Project) == f.Key
 	case Credential:
-		return f.Secret != nil && Propagates(f.Secret.Annotations) && f.Credentials.Needs(ReadSpec(app), f.Secret.Name)
+		return f.Secret != nil && propagates(f.Secret.Annotations) && f.Credentials.Needs(ReadSpec(app), f.Secret.Name)
 	case Certificate:
 		host, _ := f.certificate()
 		return host != "" && ReadSpec(app).connects(host)

@@ -26,14 +26,14 @@ func (d *decision) namespace() Intent {
 	case !d.Namespaces, d.Cluster.Hub, name == argocdNamespace:
 		return Orphan
 	}
-	d.carry(RenderNamespace(d.Key.Namespace, name, argocdNamespace))
+	d.carry(renderNamespace(d.Key.Namespace, name, argocdNamespace))
 	return Carry
 }
 
-// RenderNamespace returns the work that creates a namespace on a cluster, if the cluster lacks the namespace. The
+// renderNamespace returns the work that creates a namespace on a cluster, if the cluster lacks the namespace. The
 // agent does not change an existing namespace, and deletes no namespace. By the label, OpenShift GitOps gives rights
 // to the Argo CD in argocdNamespace.
-func RenderNamespace(cluster, name, argocdNamespace string) (*workv1.ManifestWork, error) {
+func renderNamespace(cluster, name, argocdNamespace string) (*workv1.ManifestWork, error) {
 	w, err := render(NamespaceKey(cluster, name), Namespace, object{
 		resource: workv1.ResourceIdentifier{Resource: "namespaces", Name: name},
 		manifest: map[string]any{

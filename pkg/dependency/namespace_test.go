@@ -23,7 +23,7 @@ func ofNamespace(edits ...edit) *situation {
 // namespaceThere adds the namespace's work, applied by the agent.
 func namespaceThere() edit {
 	return func(s *situation) {
-		w, err := RenderNamespace(cluster, "team", "gitops")
+		w, err := renderNamespace(cluster, "team", "gitops")
 		if err != nil {
 			panic(err)
 		}

@@ -176,9 +176,9 @@ func managerOf(hubNamespace string) string {
 	return fieldManager + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
-// AtHome reports whether a work brings objects into their own hub namespace. On the hub itself, the work overwrites
+// atHome reports whether a work brings objects into their own hub namespace. On the hub itself, the work overwrites
 // the originals.
-func AtHome(w *workv1.ManifestWork) bool {
+func atHome(w *workv1.ManifestWork) bool {
 	return slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
 		return c.UpdateStrategy != nil && c.UpdateStrategy.ServerSideApply != nil &&
 			c.UpdateStrategy.ServerSideApply.FieldManager == managerOf(c.ResourceIdentifier.Namespace)

@@ -54,7 +54,7 @@ func (d *decision) oversized() (out []problem) {
 	needed := d.Needed()
 	for i := range d.Secrets {
 		s := &d.Secrets[i]
-		if !LargeSecret(s) || !Propagates(s.Annotations) || !slices.Contains(needed, CredentialKey(d.Key.Namespace, s.Name)) {
+		if !LargeSecret(s) || !propagates(s.Annotations) || !slices.Contains(needed, CredentialKey(d.Key.Namespace, s.Name)) {
 			continue
 		}
 		if err := d.fits(RenderCredential(s, d.Key.Namespace, d.argocdNamespace(d.Options))); err != nil {
@@ -67,7 +67,7 @@ func (d *decision) oversized() (out []problem) {
 // oversizedTrust returns the problems of needed certificates and host keys that are too large to travel.
 func (d *decision) oversizedTrust(needed []types.NamespacedName) (out []problem) {
 	if text := d.hostKeys(); len(text) > doubtful && slices.Contains(needed, HostKeysKey(d.Key.Namespace)) {
-		if err := d.fits(RenderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text)); err != nil {
+		if err := d.fits(renderHostKeys(d.Key.Namespace, d.argocdNamespace(d.Options), text)); err != nil {
 			out = append(out, about(d.HostKeys, problemf(apis.ReasonDependencyInvalid,
 				"ConfigMap %s cannot be sent: %s: shorten the key %s", HostKeysConfigMap, err, hostKeysEntry)))
 		}
@@ -77,7 +77,7 @@ func (d *decision) oversizedTrust(needed []types.NamespacedName) (out []problem)
 		if len(pem) <= doubtful || !slices.Contains(needed, CertificateKey(d.Key.Namespace, s.Host)) {
 			continue
 		}
-		if err := d.fits(RenderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), s.Host, pem)); err != nil {
+		if err := d.fits(renderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), s.Host, pem)); err != nil {
 			out = append(out, about(d.Certificates, problemf(apis.ReasonDependencyInvalid,
 				"ConfigMap %s cannot be sent: %s: shorten the key %s", CertificatesConfigMap, err, s.Host)))
 		}
@@ -93,7 +93,7 @@ func (d *decision) bareHosts() (out []problem) {
 		s := &d.Secrets[i]
 		scope, ok := ReadScope(s)
 		host, bare := strings.CutSuffix(scope.URL, "/")
-		if !ok || !bare || !Propagates(s.Annotations) || !slices.Contains(spec.Repositories, host) || len(d.Credentials.For(spec.Project, host)) > 0 {
+		if !ok || !bare || !propagates(s.Annotations) || !slices.Contains(spec.Repositories, host) || len(d.Credentials.For(spec.Project, host)) > 0 {
 			continue
 		}
 		out = append(out, about(s, problemf(apis.ReasonDependencyInvalid,

@@ -63,11 +63,11 @@ func Release(w *workv1.ManifestWork, to []types.NamespacedName) {
 	w.Annotations[apis.AnnotationReleasedTo] = names
 }
 
-// Untouched makes the agent only remove its mark of ownership. If the removal would overwrite changes of other
-// owners, even the mark stays. The work keeps the settings of its update strategy for SetKept and SetTaken.
-func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
+// untouched makes the agent only remove its mark of ownership. If the removal would overwrite changes of other
+// owners, even the mark stays. The work keeps the settings of its update strategy for SetKept and setTaken.
+func untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
 
-// SetKept removes all settings for a deletion from a work. An Untouched work is applied again, without force. If the
+// SetKept removes all settings for a deletion from a work. An untouched work is applied again, without force. If the
 // agent only owned the objects again, the deletion would remove objects that the cluster never let the agent apply.
 // SetKept also removes the marks of the hub's controllers that an earlier version sent.
 func SetKept(w *workv1.ManifestWork) {
@@ -77,8 +77,8 @@ func SetKept(w *workv1.ManifestWork) {
 	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)
 }
 
-// SetTaken makes the deletion of a work remove the objects from the cluster, regardless of earlier settings.
-func SetTaken(w *workv1.ManifestWork) {
+// setTaken makes the deletion of a work remove the objects from the cluster, regardless of earlier settings.
+func setTaken(w *workv1.ManifestWork) {
 	SetKept(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }

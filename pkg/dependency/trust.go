@@ -56,9 +56,9 @@ func trustObject(name, namespace, manager string, entries map[string]string) obj
 	}
 }
 
-// RenderCertificate returns the work that adds the certificate authority of a Git server to the Argo CD of a cluster.
+// renderCertificate returns the work that adds the certificate authority of a Git server to the Argo CD of a cluster.
 // The ConfigMap stays on the cluster after the end of the work.
-func RenderCertificate(cluster, namespace, host, certificate string) (*workv1.ManifestWork, error) {
+func renderCertificate(cluster, namespace, host, certificate string) (*workv1.ManifestWork, error) {
 	return renderTrust(CertificateKey(cluster, host), Certificate, CertificatesConfigMap, namespace, map[string]string{host: certificate})
 }
 
@@ -81,15 +81,15 @@ func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.Manifes
 	return renderTrust(keyOf(w), Certificate, CertificatesConfigMap, namespace, nil)
 }
 
-// RenderHostKeys returns the work that sets the host keys of a cluster's Argo CD to a text. The text stays on the
+// renderHostKeys returns the work that sets the host keys of a cluster's Argo CD to a text. The text stays on the
 // cluster after the end of the work.
-func RenderHostKeys(cluster, namespace, text string) (*workv1.ManifestWork, error) {
+func renderHostKeys(cluster, namespace, text string) (*workv1.ManifestWork, error) {
 	return renderTrust(HostKeysKey(cluster), HostKeys, HostKeysConfigMap, namespace, map[string]string{hostKeysEntry: text})
 }
 
-// ReplacesHostKeys reports whether the hub's host keys replace the text of a cluster, by the annotation of the hub's
+// replacesHostKeys reports whether the hub's host keys replace the text of a cluster, by the annotation of the hub's
 // ConfigMap.
-func ReplacesHostKeys(c *corev1.ConfigMap) bool {
+func replacesHostKeys(c *corev1.ConfigMap) bool {
 	return c.Annotations[apis.AnnotationPropagate] == replace
 }
 
@@ -100,7 +100,7 @@ func SameTrust(a, b *corev1.ConfigMap) bool {
 
 // ReadCertificates returns the scopes of the certificate authorities that may travel.
 func ReadCertificates(c *corev1.ConfigMap) (out Credentials) {
-	if c == nil || !Propagates(c.Annotations) {
+	if c == nil || !propagates(c.Annotations) {
 		return nil
 	}
 	for _, host := range slices.Sorted(maps.Keys(c.Data)) {
@@ -123,7 +123,7 @@ func ReadHostKeys(c *corev1.ConfigMap) Credentials {
 func (f *Facts) hostKeys() string { return hostKeys(f.HostKeys) }
 
 func hostKeys(c *corev1.ConfigMap) string {
-	if c == nil || !Propagates(c.Annotations) && !ReplacesHostKeys(c) {
+	if c == nil || !propagates(c.Annotations) && !replacesHostKeys(c) {
 		return ""
 	}
 	return c.Data[hostKeysEntry]
@@ -216,7 +216,7 @@ func keyID(s string) string {
 
 // signatureKeys returns the public keys for the AppProject's work, and the IDs of the keys that the hub lacks.
 func (f *Facts) signatureKeys() (entries map[string]string, missing []string) {
-	if f.Keys != nil && KeptOnHub(f.Keys.Annotations) {
+	if f.Keys != nil && keptOnHub(f.Keys.Annotations) {
 		return nil, nil
 	}
 	entries = map[string]string{}

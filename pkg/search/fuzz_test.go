@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 
 func check(t *testing.T, app *Application) {
 	t.Helper()
-	if len(app.Resources) > MaxResources || !slices.IsSortedFunc(app.Resources, byName) {
+	if len(app.Resources) > maxResources || !slices.IsSortedFunc(app.Resources, byName) {
 		t.Errorf("%d resources, or not sorted", len(app.Resources))
 	}
 	for _, r := range app.Resources {

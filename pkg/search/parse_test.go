@@ -185,10 +185,10 @@ func TestParseThousands(t *testing.T) {
 	}
 	runtime.KeepAlive(data)
 	app := got.Applications[guestbook]
-	if len(app.Resources) != MaxResources || app.Omitted != maxOfCluster+100+1-MaxResources || cap(app.Resources) != MaxResources {
+	if len(app.Resources) != maxResources || app.Omitted != maxOfCluster+100+1-maxResources || cap(app.Resources) != maxResources {
 		t.Errorf("%d are kept and %d left out", len(app.Resources), app.Omitted)
 	}
-	if last := app.Resources[MaxResources-1]; last.Kind != "Zebra" || last.Health == nil {
+	if last := app.Resources[maxResources-1]; last.Kind != "Zebra" || last.Health == nil {
 		t.Errorf("what is missing was left out for %v", last)
 	}
 	if n := len(got.Applications[neighbour].Resources); n != 1 {

@@ -19,7 +19,7 @@ const (
 	maxUIDs = 64
 
 	// maxMissing and maxMissingBytes limit a list of missing resources.
-	maxMissing      = 10 * MaxResources
+	maxMissing      = 10 * maxResources
 	maxMissingBytes = 4 << 20
 
 	conditionPrefix = "_condition"

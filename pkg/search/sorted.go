@@ -8,8 +8,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// MaxResources is the maximum number of an Application's resources in an answer. Missing resources come first.
-const MaxResources = 1000
+// maxResources is the maximum number of an Application's resources in an answer. Missing resources come first.
+const maxResources = 1000
 
 // answer sorts all parts. Therefore equal facts give equal answers in any order of arrival.
 func (p *parser) answer() *Answer {
@@ -22,7 +22,7 @@ func (p *parser) answer() *Answer {
 
 func (c *collected) application() *Application {
 	all := slices.SortedFunc(maps.Values(c.resources), missingFirst)
-	kept := all[:min(len(all), MaxResources)]
+	kept := all[:min(len(all), maxResources)]
 	slices.SortFunc(kept, byName)
 	app := &Application{Resources: make([]argocd.ResourceStatus, len(kept)), Omitted: c.omitted + len(all) - len(kept)}
 	copy(app.Resources, kept) // the copy frees the memory of the dropped resources

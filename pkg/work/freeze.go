@@ -64,7 +64,7 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 // Application, FreezePutBack changes the work only if the hub's Application is still the same.
 func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
 	out := w.DeepCopy()
-	if !putReplacedBack(out) && (!StillBrings(w, app) || PutBack(out, app) != nil) {
+	if !putReplacedBack(out) && (!StillBrings(w, app) || putBack(out, app) != nil) {
 		return w, false
 	}
 	if sent := last.Last.String(); sent != "" {

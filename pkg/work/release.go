@@ -26,7 +26,7 @@ import (
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
 	if CarriesRequest(w) {
-		if err := PutBack(out, app); err != nil {
+		if err := putBack(out, app); err != nil {
 			return nil, err
 		}
 	}
@@ -79,9 +79,9 @@ func isReleased(raw []byte) bool {
 // releaseManager is the field manager of a manifest with only the name of an Application.
 const releaseManager = workv1.DefaultFieldManager + "-release"
 
-// PutBack replaces the request in a work with the Application, at the place where the work brought the Application.
-// With a nil app, PutBack leaves only the name of the Application.
-func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
+// putBack replaces the request in a work with the Application, at the place where the work brought the Application.
+// With a nil app, putBack leaves only the name of the Application.
+func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	if app == nil {
 		return nameOnly(w)
 	}

@@ -67,7 +67,7 @@ func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []str
 		return Release(w, nil)
 	}
 	out := w.DeepCopy()
-	if err := PutBack(out, app); err != nil {
+	if err := putBack(out, app); err != nil {
 		return nil, err
 	}
 	return out, ask(out, finalizers)

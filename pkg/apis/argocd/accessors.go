@@ -152,20 +152,20 @@ func (a *Application) Cascades() bool {
 // deletion of an Application. Argo CD removes the hook finalizer at the end of a sync.
 func IsCascadeFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
-	return base == apis.FinalizerPreDelete || FinalizerTravels(f)
+	return base == apis.FinalizerPreDelete || finalizerTravels(f)
 }
 
-// FinalizerTravels returns whether the Application on the cluster gets a finalizer of the hub's Application. A
+// finalizerTravels returns whether the Application on the cluster gets a finalizer of the hub's Application. A
 // pre-delete finalizer does not travel. An Argo CD before 3.3 never removes the pre-delete finalizer. A newer Argo CD
 // on the cluster sets the finalizer itself with each comparison, if the Application has pre-delete hooks.
-func FinalizerTravels(f string) bool {
+func finalizerTravels(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
 	return base == apis.FinalizerResources || base == apis.FinalizerPostDelete
 }
 
 // FinalizersThere returns the finalizers of the Application on its cluster.
 func (a *Application) FinalizersThere() []string {
-	return slices.DeleteFunc(slices.Clone(a.Finalizers), func(f string) bool { return !FinalizerTravels(f) })
+	return slices.DeleteFunc(slices.Clone(a.Finalizers), func(f string) bool { return !finalizerTravels(f) })
 }
 
 // DestructiveFinalizers are the finalizers with which Argo CD (2 and 3) deletes the deployed resources before the
