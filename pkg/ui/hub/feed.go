@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -11,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -26,10 +30,7 @@ const (
 	listTimeout = 2 * time.Minute
 )
 
-var (
-	errSilent = errors.New("the API server does not answer")
-	errEnded  = errors.New("the API server ends each watch at once")
-)
+var errSilent = errors.New("the API server does not answer")
 
 // again is the shortest duration of a watch in seconds. A random part of up to a quarter comes on top. The API server
 // checks the rights of the user for each new watch. A user without the right sees no objects from then on.
@@ -41,7 +42,8 @@ var answerTimeout = 20 * time.Second
 // lists allows two lists at a time, because the lists of many users at once would fill the memory.
 var lists = make(chan struct{}, 2)
 
-// feed follows the objects of one kind by list and watch. feed stores the value returned by keep for each object.
+// feed follows the objects of one kind with client-go's Reflector. feed is the store of the Reflector, and keeps the
+// value returned by keep for each object.
 type feed[T comparable] struct {
 	client client.WithWatch
 	empty  client.ObjectList
@@ -57,9 +59,6 @@ type feed[T comparable] struct {
 
 	// heard is the time of the last proof from the API server for a current store.
 	heard time.Time
-
-	// version is the resourceVersion of the last list or event. Only the goroutine of run uses version.
-	version string
 }
 
 // state says whether the store of a feed has the hub's objects.
@@ -83,45 +82,27 @@ func (f *feed[T]) now() state {
 	return f.state
 }
 
-// run follows the objects until ctx ends. After a list, run starts watch after watch, each at the last resourceVersion.
-// The store keeps the objects while the API server is not available.
+// run follows the objects until ctx ends. The store keeps the objects while the API server is not available.
 func (f *feed[T]) run(ctx context.Context) {
-	wait, listed := soon, false
-	for {
-		var err error
-		if listed {
-			err = f.watch(ctx)
-		} else {
-			err = f.list(ctx)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err == nil:
-			wait, listed = soon, true
-			continue
-		case denied(err):
-			wait, listed = late, false
-		case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
-			listed = false
-		}
-		f.fail(err)
-		pause(ctx, wait)
-		wait = min(2*wait, late)
-	}
+	source := &paged{cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}}
+	reflector := cache.NewReflectorWithOptions(source, nil, f, cache.ReflectorOptions{})
+	retries := wait.Backoff{Duration: soon, Factor: 2, Steps: 5, Cap: late}.DelayWithReset(clock.RealClock{}, 2*late)
+	_ = retries.Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		_ = reflector.ListAndWatchWithContext(ctx) // list and watch record each error
+		return false, nil
+	})
 }
+
+// paged is a ListWatch for a Reflector that lists page by page. A streamed list would show no object before the last.
+type paged struct{ cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported prevents streamed lists.
+func (*paged) IsWatchListSemanticsUnSupported() bool { return true }
 
 // denied tells whether the API server refused the read: the user has no right, the token is invalid, or the API server
 // does not serve the kind.
 func denied(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // fail records an error in the state. If the API server refused the read, fail also empties the store.
@@ -150,13 +131,18 @@ func (f *feed[T]) hear() {
 	}
 }
 
-// list reads all objects, page by page. During the first list, the store shows each page at once.
-func (f *feed[T]) list(ctx context.Context) error {
+// list stores all objects, page by page. The result has only the resourceVersion, so that the Reflector holds no object.
+func (f *feed[T]) list(ctx context.Context, _ metav1.ListOptions) (out runtime.Object, err error) {
+	defer func() {
+		if err != nil {
+			f.fail(err)
+		}
+	}()
 	select {
 	case lists <- struct{}{}:
 		defer func() { <-lists }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -165,14 +151,14 @@ func (f *feed[T]) list(ctx context.Context) error {
 		page, _ := f.empty.DeepCopyObject().(client.ObjectList)
 		opts := append([]client.ListOption{client.Limit(pageSize), client.Continue(next)}, f.opts...)
 		if err := f.client.List(ctx, page, opts...); err != nil {
-			return err
+			return nil, err
 		}
 		next = page.GetContinue()
 		if err := f.put(&found, page, next == ""); err != nil {
-			return err
+			return nil, err
 		}
 		if next == "" {
-			return nil
+			return &metav1.List{ListMeta: metav1.ListMeta{ResourceVersion: page.GetResourceVersion()}}, nil
 		}
 	}
 }
@@ -194,81 +180,65 @@ func (f *feed[T]) put(found *store[T], page client.ObjectList, last bool) error 
 		f.store = *found
 	}
 	if err == nil && last {
-		f.version, f.heard, f.state = page.GetResourceVersion(), time.Now(), state{filled: true}
+		f.heard, f.state = time.Now(), state{filled: true}
 	}
 	return err
 }
 
-// watch stores the changes until the API server ends the watch. A missing answer of the API server is an error.
-func (f *feed[T]) watch(ctx context.Context) error {
+// watch begins a watch, and ends the watch if the API server neither answers nor ends the watch in time.
+func (f *feed[T]) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	seconds := int64(again + rand.IntN(1+again/4)) //nolint:gosec // so that not all come at once
+	options.TimeoutSeconds = &seconds
 	page, _ := f.empty.DeepCopyObject().(client.ObjectList)
-	raw := &metav1.ListOptions{ResourceVersion: f.version, TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	hung := time.AfterFunc(answerTimeout, func() { cancel(errSilent) })
-	defer hung.Stop()
-	w, err := f.client.Watch(ctx, page, append([]client.ListOption{&client.ListOptions{Raw: raw}}, f.opts...)...)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	w, err := f.client.Watch(ctx, page, append([]client.ListOption{&client.ListOptions{Raw: &options}}, f.opts...)...)
 	if err != nil {
-		return err
+		err = cmp.Or(context.Cause(ctx), err)
+		f.fail(err)
+		return nil, errors.New(err.Error()) // The Reflector would retry a refused connection after up to a minute, without a list.
 	}
-	defer w.Stop()
 	hung.Reset(time.Duration(seconds)*time.Second + answerTimeout) // a working API server ends the watch earlier
-	return f.events(ctx, w)
+	f.hear()
+	return w, nil
 }
 
-// events stores the events of a watch. A first event, or a second without the end of the watch, proves that the store is
-// current. The API server begins a watch with all changes since the former watch, or with an error for forgotten changes.
-func (f *feed[T]) events(ctx context.Context, w watch.Interface) error {
-	good, lasts := false, time.After(soon)
-	for {
-		select {
-		case <-lasts:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case e, ok := <-w.ResultChan():
-			if !ok && good {
-				f.hear()
-				return nil
-			}
-			if !ok {
-				return errEnded
-			}
-			if err := f.take(&e); err != nil {
-				return err
-			}
-		}
-		good = true
-		f.hear()
-	}
-}
+// UpdateResourceVersion implements cache.ResourceVersionUpdater. Each event of a watch proves a current store.
+func (f *feed[T]) UpdateResourceVersion(string) { f.hear() }
 
-// take stores an event. A bookmark changes only the resourceVersion.
-func (f *feed[T]) take(e *watch.Event) error {
-	if e.Type == watch.Error {
-		return apierrors.FromObject(e.Object)
-	}
-	object, ok := e.Object.(client.Object)
+// Add implements cache.ReflectorStore.
+func (f *feed[T]) Add(o any) error {
+	object, _ := o.(client.Object)
+	v, ok := f.keep(object)
 	if !ok {
-		return errors.New("the API server has sent an event without an object")
+		return f.Delete(o)
 	}
-	f.version = object.GetResourceVersion()
-	if e.Type == watch.Bookmark {
-		return nil
-	}
-	f.mu.Lock()
-	var changed bool
-	if v, ok := f.keep(object); ok && e.Type != watch.Deleted {
-		changed = f.store.set(v)
-	} else {
-		changed = f.store.remove(client.ObjectKeyFromObject(object))
-	}
-	f.mu.Unlock()
-	if changed {
-		f.changed()
-	}
+	f.change(func() bool { return f.store.set(v) })
 	return nil
 }
+
+// Update implements cache.ReflectorStore.
+func (f *feed[T]) Update(o any) error { return f.Add(o) }
+
+// Delete implements cache.ReflectorStore.
+func (f *feed[T]) Delete(o any) error {
+	object, _ := o.(client.Object)
+	f.change(func() bool { return f.store.remove(client.ObjectKeyFromObject(object)) })
+	return nil
+}
+
+// change calls do with the lock, and then changed if do has changed the store.
+func (f *feed[T]) change(do func() bool) {
+	f.mu.Lock()
+	different := do()
+	f.mu.Unlock()
+	if different {
+		f.changed()
+	}
+}
+
+// Replace implements cache.ReflectorStore. list has already stored the objects.
+func (f *feed[T]) Replace([]any, string) error { return nil }
+
+// Resync implements cache.ReflectorStore.
+func (f *feed[T]) Resync() error { return nil }
