@@ -51,6 +51,7 @@ var remedies = map[string]remedy{
 	apis.ReasonNamespaceInvalid:  {LinkKeys, Blocked, author, edit},
 	apis.ReasonAnnotationInvalid: {LinkKeys, Blocked, author, edit},
 	apis.ReasonSpecInvalid:       {LinkKeys, Blocked, author, edit},
+	apis.ReasonSourceUnsupported: {LinkKeys, Blocked, author, edit},
 	apis.ReasonOperationInvalid:  {LinkKeys, Blocked, author, show},
 	apis.ReasonPayloadTooLarge:   {LinkKeys, Blocked, author, show},
 
