@@ -35,7 +35,7 @@ spec:
 // prepareArgoCD applies Argo CD's configuration and the ServiceAccounts and rights of the named components.
 func (p *plane) prepareArgoCD(ctx context.Context, components ...string) error {
 	for _, folder := range append([]string{"config"}, components...) {
-		if err := p.applyManifests(ctx, ArgoCDNamespace, p.argo.set.name, folder, nil); err != nil {
+		if err := p.applyManifests(ctx, ArgoCDNamespace, p.argo.set, argoManifests+"/"+folder, nil); err != nil {
 			return err
 		}
 	}

@@ -11,17 +11,17 @@ import (
 // Assets builds the programs for tests of controllers, and returns the folder for KUBEBUILDER_ASSETS: etcd,
 // kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM.
 func (b *Builder) Assets(ctx context.Context) (string, error) {
-	// Only the manifests of OCM and Argo CD are needed. Their programs take minutes to build.
-	ocm, argo := ocmSet, argoCDOf("2.14").set
-	ocm.programs, argo.programs, argo.links = nil, nil, nil
-	programs, err := b.build(ctx, etcdSet, controlPlaneSet, ocm, argo)
+	// Only the manifests of the older Argo CD are needed. Its program takes minutes to build.
+	argo := argo2Set
+	argo.programs, argo.links = nil, nil
+	programs, err := b.build(ctx, fleetSet, argo)
 	if err != nil {
 		return "", err
 	}
 	// Each combination of versions has its own folder, because a folder in use must not change.
 	var keys []string
-	for _, set := range []string{"etcd", "kubernetes", "ocm", "argocd"} {
-		folder := filepath.Base(programs.folders[set])
+	for _, set := range []programSet{fleetSet, argo} {
+		folder := filepath.Base(programs.folders[set.name])
 		keys = append(keys, folder[strings.LastIndex(folder, "-")+1:][:6])
 	}
 	target := filepath.Join(b.CacheDir, "assets-"+strings.Join(keys, "-"))
@@ -48,8 +48,16 @@ func fillAssets(programs *Programs, cache, target string) error {
 			return err
 		}
 	}
-	for _, set := range []string{"ocm", "argocd"} {
-		if err := copyCRDs(programs, set, filepath.Join(part, "crds")); err != nil {
+	ocm, err := programs.manifests(fleetSet, ocmManifests+"/crds")
+	if err != nil {
+		return err
+	}
+	argo, err := programs.manifests(argo2Set, argoManifests+"/crds")
+	if err != nil {
+		return err
+	}
+	for _, file := range append(ocm, argo...) {
+		if err := copyFile(file, filepath.Join(part, "crds", filepath.Base(file))); err != nil {
 			return err
 		}
 	}
@@ -58,17 +66,4 @@ func fillAssets(programs *Programs, cache, target string) error {
 		return nil // another process was faster
 	}
 	return err
-}
-
-func copyCRDs(programs *Programs, set, target string) error {
-	files, err := programs.Manifests(set, "crds")
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if err := copyFile(file, filepath.Join(target, filepath.Base(file))); err != nil {
-			return err
-		}
-	}
-	return nil
 }

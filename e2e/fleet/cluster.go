@@ -101,7 +101,7 @@ func (p *plane) startNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	stages, err := p.programs.Manifests("kwok", "stages")
+	stages, err := p.programs.manifests(fleetSet, kwokStages)
 	if err != nil {
 		return err
 	}

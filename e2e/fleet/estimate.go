@@ -1,21 +1,20 @@
 package fleet
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// coldSeconds are the shares of the programs in a cold build of a fleet with one version of Argo CD, which takes about 22
-// minutes on two cores. The first program of a module compiles most packages of the module. The shares come from the
-// times of the files of one build on a busy machine, scaled to 22 minutes.
-var coldSeconds = map[string]float64{
-	"etcd": 53, "kube-apiserver": 292, "kubectl": 42, "kube-controller-manager": 132, "kube-scheduler": 10,
-	"work": 334, "placement": 5, "registration": 3, "addon": 3, "argocd": 310, "kwok": 118, "kustomize": 20,
-}
+// coldSeconds are the times of the programs in a build on two cores, without any compiled package.
+var coldSeconds = map[string]float64{"fleet": 600, "argocd": 310}
 
-// unknownSeconds is the share of a program without a measured share.
+// unknownSeconds is the time of a program without a measured time.
 const unknownSeconds = 60
 
 func secondsOf(prog program) float64 {
@@ -27,7 +26,7 @@ func secondsOf(prog program) float64 {
 
 // An estimate predicts the time until the missing programs are built.
 type estimate struct {
-	left, done float64 // expected seconds of the missing programs, and of the programs that this build built
+	left, done float64 // expected seconds of the missing parts, and of the parts that this build built
 	spent      time.Duration
 }
 
@@ -48,19 +47,18 @@ func (b *Builder) newEstimate(sets []programSet) (*estimate, error) {
 	return e, nil
 }
 
-// built notes that a program is built.
-func (e *estimate) built(prog program, took time.Duration) {
-	e.left = max(0, e.left-secondsOf(prog))
-	e.done += secondsOf(prog)
+// built notes that a part is built that was expected to take the given seconds.
+func (e *estimate) built(seconds float64, took time.Duration) {
+	e.left = max(0, e.left-seconds)
+	e.done += seconds
 	e.spent += took
 }
 
-// remaining returns the predicted time. The programs of this build correct the speed of the machine.
+// remaining returns the predicted time. The parts of this build correct the speed of the machine. The first packages say
+// little about the speed, so the expected speed counts as a minute.
 func (e *estimate) remaining() time.Duration {
-	speed := 1.0
-	if e.done > 0 {
-		speed = e.spent.Seconds() / e.done
-	}
+	const minute = 60
+	speed := (e.spent.Seconds() + minute) / (e.done + minute)
 	return time.Duration(e.left * speed * float64(time.Second))
 }
 
@@ -70,4 +68,53 @@ func (e *estimate) String() string {
 		return "less than a minute left"
 	}
 	return fmt.Sprintf("about %.0f min left", left.Minutes())
+}
+
+// A compilation follows the packages of a program on the standard error of `go build -v`, and prints a line about the
+// progress from time to time.
+type compilation struct {
+	*estimate
+	progress io.Writer
+	name     string
+
+	all, missing, compiled int     // packages of the program, packages that Go's build cache lacked, and compiled packages
+	seconds                float64 // expected seconds of a package
+	last, news             time.Time
+	text                   bytes.Buffer // the standard error
+}
+
+// newsPeriod is the time between two lines about a program.
+const newsPeriod = 20 * time.Second
+
+// newCompilation counts the packages of a program, and the packages that Go's build cache lacks. The cache keeps the
+// packages of an interrupted build, so the next build continues there.
+func newCompilation(ctx context.Context, source string, flags []string, prog program, e *estimate) (*compilation, error) {
+	args := append([]string{"list", "-deps", "-f", "{{.Stale}}"}, append(flags, prog.pkg)...)
+	out, err := goCommand(ctx, source, args...)
+	if err != nil {
+		return nil, fmt.Errorf("listing the packages of %s in %s: %w\n%s", prog.name, source, err, out)
+	}
+	c := &compilation{estimate: e, name: prog.name, all: strings.Count(out, "\n") + 1, missing: strings.Count(out, "true")}
+	c.seconds = secondsOf(prog) / float64(c.all)
+	c.left -= c.seconds * float64(c.all-c.missing)
+	c.last, c.news = time.Now(), time.Now()
+	return c, nil
+}
+
+// Write counts the lines: each line is the name of a package.
+func (c *compilation) Write(data []byte) (int, error) {
+	c.text.Write(data)
+	for range bytes.Count(data, []byte("\n")) {
+		c.built(c.seconds, time.Since(c.last))
+		c.compiled, c.last = c.compiled+1, time.Now()
+	}
+	if time.Since(c.news) >= newsPeriod {
+		c.news = time.Now()
+		fmt.Fprintf(c.progress, "building %s: %v\n", c.name, c)
+	}
+	return len(data), nil
+}
+
+func (c *compilation) String() string {
+	return fmt.Sprintf("%d of %d packages, %v", c.all-c.missing+c.compiled, c.all, c.estimate)
 }

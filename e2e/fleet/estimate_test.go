@@ -2,25 +2,24 @@ package fleet
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestEstimate(t *testing.T) {
-	etcd, apiserver, other := program{name: "etcd"}, program{name: "kube-apiserver"}, program{name: "other"}
-	e := &estimate{left: secondsOf(etcd) + secondsOf(apiserver) + secondsOf(other)}
+	e := &estimate{left: 420}
 	if got := e.String(); got != "about 7 min left" {
-		t.Errorf("before the first program: %q", got)
+		t.Errorf("before the first part: %q", got)
 	}
-	e.built(etcd, 2*53*time.Second) // half the expected speed
-	if got, want := e.remaining(), 2*(292+unknownSeconds)*time.Second; got != want {
+	e.built(60, 3*60*time.Second)
+	if got, want := e.remaining(), 2*360*time.Second; got != want {
 		t.Errorf("on a slow machine: %v, want %v", got, want)
 	}
-	e.built(apiserver, 0)
-	e.built(other, 0)
+	e.built(360, 0)
 	if got := e.String(); got != "less than a minute left" {
-		t.Errorf("after the last program: %q", got)
+		t.Errorf("after the last part: %q", got)
 	}
 }
 
@@ -36,16 +35,56 @@ func TestEstimateCountsMissingPrograms(t *testing.T) {
 	if _, err := b.build(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
-	if want := "building tiny (1 of 1, about 1 min left)\n"; !strings.HasPrefix(progress.String(), want) {
-		t.Errorf("got %q, want %q", progress.String(), want)
+	if !strings.HasPrefix(progress.String(), "building tiny (1 of 1): ") {
+		t.Errorf("got %q", progress.String())
 	}
 	if after, err := b.newEstimate([]programSet{set}); err != nil || after.left != 0 {
 		t.Errorf("after the build: %v, %v", after, err)
 	}
 }
 
-func TestEveryProgramHasAShare(t *testing.T) {
-	for _, set := range allSets {
+// TestInterruptedBuildContinues checks that packages in Go's build cache take no time in the estimate.
+func TestInterruptedBuildContinues(t *testing.T) {
+	source, set := tinyModule(t)
+	if _, err := (&Builder{CacheDir: t.TempDir(), SourceDir: source}).build(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	if c := compilationOf(t, source, set); c.all < 2 || c.missing > 1 || c.left >= unknownSeconds/2 {
+		t.Errorf("after a build: %v", c)
+	}
+}
+
+func compilationOf(t *testing.T, source string, set programSet) *compilation {
+	t.Helper()
+	dir := filepath.Join(source, set.name)
+	flags, err := set.flags(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newCompilation(t.Context(), dir, flags, set.programs[0], &estimate{left: unknownSeconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestCompilationTellsTheRest checks that each line of the compiler counts as a package.
+func TestCompilationTellsTheRest(t *testing.T) {
+	var progress bytes.Buffer
+	c := &compilation{estimate: &estimate{left: 600}, progress: &progress, name: "x", all: 4, missing: 3, seconds: 150, last: time.Now()}
+	if _, err := c.Write([]byte("a\nb\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := progress.String(); !strings.HasPrefix(got, "building x: 3 of 4 packages, ") {
+		t.Errorf("got %q", got)
+	}
+	if c.left != 300 {
+		t.Errorf("%v s left", c.left)
+	}
+}
+
+func TestEveryProgramHasAnEstimate(t *testing.T) {
+	for _, set := range setsFor(ArgoCDVersions()) {
 		for _, prog := range set.programs {
 			if coldSeconds[prog.name] == 0 {
 				t.Errorf("coldSeconds lacks %s", prog.name)

@@ -64,7 +64,7 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 	if err != nil {
 		return err
 	}
-	argo, err := p.programs.Manifests(p.argo.set.name, "crds")
+	argo, err := p.programs.manifests(p.argo.set, argoManifests+"/crds")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 
 // ocmCRDs returns the files of the wanted CRDs of OCM.
 func (p *plane) ocmCRDs(wanted func(file string) bool) ([]string, error) {
-	files, err := p.programs.Manifests("ocm", "crds")
+	files, err := p.programs.manifests(fleetSet, ocmManifests+"/crds")
 	return slices.DeleteFunc(files, func(file string) bool { return !wanted(filepath.Base(file)) }), err
 }
 

@@ -2,20 +2,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 )
-
-// allManifests returns the manifests of the set with the given name. A partial set uses the folder of the whole set.
-func allManifests(set string) []manifest {
-	i := slices.IndexFunc(allSets, func(s programSet) bool { return s.name == set })
-	if i < 0 {
-		return nil
-	}
-	return allSets[i].manifests
-}
 
 // copyManifests copies files of modules into the set's folder. Each subfolder is copied completely or not at all.
 func (b *Builder) copyManifests(ctx context.Context, source, folder string, set programSet) error {
@@ -28,7 +19,7 @@ func (b *Builder) copyManifests(ctx context.Context, source, folder string, set 
 		part, ok := parts[target]
 		if !ok {
 			var err error
-			if part, err = os.MkdirTemp(folder, m.folder+".part-"); err != nil {
+			if part, err = os.MkdirTemp(folder, "part-"); err != nil {
 				return err
 			}
 			parts[target] = part
@@ -38,10 +29,7 @@ func (b *Builder) copyManifests(ctx context.Context, source, folder string, set 
 		}
 	}
 	for target, part := range parts {
-		if err := os.Chmod(part, 0o755); err != nil {
-			return err
-		}
-		if err := os.Rename(part, target); err != nil {
+		if err := errors.Join(os.Chmod(part, 0o755), os.MkdirAll(filepath.Dir(target), 0o755), os.Rename(part, target)); err != nil {
 			return err
 		}
 	}

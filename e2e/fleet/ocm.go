@@ -28,7 +28,7 @@ func (p *plane) startAddOnManager(ctx context.Context) error {
 	values := map[string]any{
 		"ClusterManagerName": "cluster-manager", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{},
 	}
-	if err := p.applyManifests(ctx, hubNamespace, "ocm", "addon-manager", values); err != nil {
+	if err := p.applyOCM(ctx, hubNamespace, "addon-manager", values); err != nil {
 		return err
 	}
 	kubeconfig, err := p.serviceAccountKubeconfig(ctx, hubNamespace, addOnAccount)
@@ -55,6 +55,11 @@ func (p *plane) startOCM(ctx context.Context, program, name, role string, args .
 	})
 }
 
+// applyOCM applies the manifests in a folder of OCM.
+func (p *plane) applyOCM(ctx context.Context, namespace, folder string, values any) error {
+	return p.applyManifests(ctx, namespace, fleetSet, ocmManifests+"/"+folder, values)
+}
+
 // applyKlusterlet gives the agents exactly the rights that OCM's klusterlet operator gives. The right to write
 // Applications is not among them: the installation of Towline grants this right.
 func (p *plane) applyKlusterlet(ctx context.Context) error {
@@ -65,7 +70,7 @@ func (p *plane) applyKlusterlet(ctx context.Context) error {
 		"RegistrationDriver": map[string]string{"AuthType": "csr"},
 	}
 	for _, folder := range []string{"klusterlet", "klusterlet-management"} {
-		if err := p.applyManifests(ctx, agentNamespace, "ocm", folder, values); err != nil {
+		if err := p.applyOCM(ctx, agentNamespace, folder, values); err != nil {
 			return err
 		}
 	}

@@ -163,8 +163,8 @@ func (p *plane) apply(ctx context.Context, namespace, text string) error {
 
 // applyManifests applies the manifests in a folder of a program set. With values, the manifests are rendered as
 // templates.
-func (p *plane) applyManifests(ctx context.Context, namespace, set, folder string, values any) error {
-	files, err := p.programs.Manifests(set, folder)
+func (p *plane) applyManifests(ctx context.Context, namespace string, set programSet, folder string, values any) error {
+	files, err := p.programs.manifests(set, folder)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,10 @@ type programSet struct {
 	// manifests are files of the set's modules that the fleet applies. They are copied to the programs, so a warm cache
 	// works without a module cache.
 	manifests []manifest
-	// sources are the module's own source files, for programs that no other module has in the needed form.
+	// sources are patterns of the module's own source files, for programs that no other module has in the needed form.
 	sources []string
+	// versions are the variables that the linker sets to the version of a module.
+	versions []version
 }
 
 type program struct {
@@ -24,80 +26,88 @@ type manifest struct {
 	module, pattern, folder string
 }
 
-const (
-	apiModule  = "open-cluster-management.io/api"
-	ocmModule  = "open-cluster-management.io/ocm"
-	kwokModule = "sigs.k8s.io/kwok"
+// A version is a variable that a program reports as its version, the module with the version, and the prefix of the
+// number in the variable. The module's own build sets the variable.
+type version struct {
+	variable, module, prefix string
+}
 
-	argo3Module = "github.com/argoproj/argo-cd/v3"
+const (
+	apiModule        = "open-cluster-management.io/api"
+	argo2Module      = "github.com/argoproj/argo-cd/v2"
+	argo3Module      = "github.com/argoproj/argo-cd/v3"
+	kubernetesModule = "k8s.io/kubernetes"
+	kwokModule       = "sigs.k8s.io/kwok"
+	ocmModule        = "open-cluster-management.io/ocm"
+
+	// Folders of the manifests in a set.
+	argoManifests = "manifests/argocd"
+	kwokStages    = "manifests/kwok"
+	ocmManifests  = "manifests/ocm"
+
 	// scriptsFolder is the folder of an Argo CD's scripts. Its repo server looks for the scripts on PATH, and answers
 	// "permission denied" without them.
 	scriptsFolder = "scripts"
 )
 
-var (
-	etcdSet = programSet{name: "etcd", programs: []program{{"etcd", "go.etcd.io/etcd/server/v3"}}}
+// fleetSet is a single program with all parts of a fleet with the newest Argo CD. The parts share their libraries.
+var fleetSet = programSet{
+	name:     "fleet",
+	programs: []program{{"fleet", "github.com/towline-io/towline/e2e/programs/fleet"}},
+	links: append([]string{
+		"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "work", "placement", "registration", "addon",
+		"kwok", "kustomize", "argocd",
+	}, argoServers...),
+	manifests: append([]manifest{
+		{apiModule, "work/v1/*.crd.yaml", ocmManifests + "/crds"},
+		{apiModule, "cluster/v1*/*.crd.yaml", ocmManifests + "/crds"},
+		{apiModule, "addon/v1alpha1/*.crd.yaml", ocmManifests + "/crds"},
+		{ocmModule, "manifests/cluster-manager/hub/addon-manager/serviceaccount.yaml", ocmManifests + "/addon-manager"},
+		{ocmModule, "manifests/cluster-manager/hub/addon-manager/clusterrole*.yaml", ocmManifests + "/addon-manager"},
+		{ocmModule, "manifests/cluster-manager/hub/registration/clusterrole*.yaml", ocmManifests + "/registration-rights"},
+		{ocmModule, "manifests/klusterlet/managed/klusterlet-*.yaml", ocmManifests + "/klusterlet"},
+		{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", ocmManifests + "/klusterlet-management"},
+		{kwokModule, "kustomize/stage/node/fast/node-initialize.yaml", kwokStages},
+		{kwokModule, "kustomize/stage/pod/fast/pod-*.yaml", kwokStages},
+		{argo3Module, "hack/*-wrapper.sh", scriptsFolder},
+	}, manifestsOfArgo(argo3Module)...),
+	sources: []string{"*.go"},
+	versions: []version{
+		{"k8s.io/component-base/version.gitVersion", kubernetesModule, "v"},
+		{"k8s.io/client-go/pkg/version.gitVersion", kubernetesModule, "v"},
+		{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"},
+		{argo3Module + "/common.version", argo3Module, ""},
+	},
+}
 
-	kubernetesSet = programSet{name: "kubernetes", programs: []program{
-		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
-		{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
-		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
-		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
-	}}
+// argoServers are the names of Argo CD's programs besides argocd.
+var argoServers = []string{
+	"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server", commitServer,
+}
 
-	ocmSet = programSet{
-		name: "ocm",
-		programs: []program{
-			{"work", "open-cluster-management.io/ocm/cmd/work"},
-			{"placement", "open-cluster-management.io/ocm/cmd/placement"},
-			{"registration", "open-cluster-management.io/ocm/cmd/registration"},
-			{"addon", "open-cluster-management.io/ocm/cmd/addon"},
-		},
-		manifests: []manifest{
-			{apiModule, "work/v1/*.crd.yaml", "crds"},
-			{apiModule, "cluster/v1*/*.crd.yaml", "crds"},
-			{apiModule, "addon/v1alpha1/*.crd.yaml", "crds"},
-			{ocmModule, "manifests/cluster-manager/hub/addon-manager/serviceaccount.yaml", "addon-manager"},
-			{ocmModule, "manifests/cluster-manager/hub/addon-manager/clusterrole*.yaml", "addon-manager"},
-			{ocmModule, "manifests/cluster-manager/hub/registration/clusterrole*.yaml", "registration-rights"},
-			{ocmModule, "manifests/klusterlet/managed/klusterlet-*.yaml", "klusterlet"},
-			{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", "klusterlet-management"},
-		},
+// manifestsOfArgo returns the manifests of an Argo CD from its published module.
+func manifestsOfArgo(module string) []manifest {
+	return []manifest{
+		{module, "manifests/crds/*-crd.yaml", argoManifests + "/crds"},
+		{module, "manifests/base/config/argocd-*.yaml", argoManifests + "/config"},
+		{module, "manifests/base/applicationset-controller/*-role*.yaml", argoManifests + "/applicationset-controller"},
+		{module, "manifests/base/applicationset-controller/*-sa.yaml", argoManifests + "/applicationset-controller"},
+		{module, "manifests/cluster-rbac/applicationset-controller/argocd-*.yaml", argoManifests + "/applicationset-controller"},
+		{module, "manifests/base/server/*-role*.yaml", argoManifests + "/server"},
+		{module, "manifests/base/server/*-sa.yaml", argoManifests + "/server"},
+		{module, "manifests/cluster-rbac/server/argocd-*.yaml", argoManifests + "/server"},
+		{module, "manifests/base/application-controller-roles/argocd-*.yaml", argoManifests + "/application-controller"},
+		{module, "manifests/cluster-rbac/application-controller/argocd-*.yaml", argoManifests + "/application-controller"},
 	}
+}
 
-	kwokSet = programSet{
-		name:     "kwok",
-		programs: []program{{"kwok", "sigs.k8s.io/kwok/cmd/kwok"}},
-		manifests: []manifest{
-			{kwokModule, "kustomize/stage/node/fast/node-initialize.yaml", "stages"},
-			{kwokModule, "kustomize/stage/pod/fast/pod-*.yaml", "stages"},
-		},
-	}
-
-	kustomizeSet = programSet{name: "kustomize", programs: []program{{"kustomize", "sigs.k8s.io/kustomize/kustomize/v5"}}}
-)
-
-// argoSet returns the program set of an Argo CD from its published module.
-func argoSet(name, module string, more ...manifest) programSet {
-	return programSet{
-		name:     name,
-		programs: []program{{"argocd", module + "/cmd"}},
-		links: []string{
-			"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server", commitServer,
-		},
-		manifests: append([]manifest{
-			{module, "manifests/crds/*-crd.yaml", "crds"},
-			{module, "manifests/base/config/argocd-*.yaml", "config"},
-			{module, "manifests/base/applicationset-controller/*-role*.yaml", "applicationset-controller"},
-			{module, "manifests/base/applicationset-controller/*-sa.yaml", "applicationset-controller"},
-			{module, "manifests/cluster-rbac/applicationset-controller/argocd-*.yaml", "applicationset-controller"},
-			{module, "manifests/base/server/*-role*.yaml", "server"},
-			{module, "manifests/base/server/*-sa.yaml", "server"},
-			{module, "manifests/cluster-rbac/server/argocd-*.yaml", "server"},
-			{module, "manifests/base/application-controller-roles/argocd-*.yaml", "application-controller"},
-			{module, "manifests/cluster-rbac/application-controller/argocd-*.yaml", "application-controller"},
-		}, more...),
-	}
+// argo2Set has the older Argo CD, whose libraries are too old for the program of fleetSet.
+var argo2Set = programSet{
+	name:      "argocd",
+	programs:  []program{{"argocd", argo2Module + "/cmd"}},
+	links:     argoServers,
+	manifests: manifestsOfArgo(argo2Module),
+	versions:  []version{{argo2Module + "/common.version", argo2Module, ""}},
 }
 
 // An argoCD is a version of Argo CD that a fleet can run.
@@ -110,8 +120,8 @@ type argoCD struct {
 
 // argoCDs are the permitted versions in Options.ArgoCD.
 var argoCDs = []argoCD{
-	{version: "3", set: argoSet("argocd3", argo3Module, manifest{argo3Module, "hack/*-wrapper.sh", scriptsFolder}), mutualTLS: true},
-	{version: "2.14", set: argoSet("argocd", "github.com/argoproj/argo-cd/v2")},
+	{version: "3", set: fleetSet, mutualTLS: true},
+	{version: "2.14", set: argo2Set},
 }
 
 // ArgoCDVersions returns the permitted versions in Options.ArgoCD.
@@ -132,15 +142,11 @@ func argoCDOf(version string) argoCD {
 // allSets are the program sets of a fleet with all versions of Argo CD.
 var allSets = setsFor(ArgoCDVersions())
 
-// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order. The sets for `assets`
-// come first.
+// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order.
 func setsFor(versions []string) []programSet {
-	sets := []programSet{etcdSet, kubernetesSet, ocmSet}
-	for _, version := range slices.Compact(slices.Sorted(slices.Values(versions))) {
-		sets = append(sets, argoCDOf(version).set)
+	sets := []programSet{fleetSet}
+	if slices.Contains(versions, "2.14") {
+		sets = append(sets, argo2Set)
 	}
-	return append(sets, kwokSet, kustomizeSet)
+	return sets
 }
-
-// controlPlaneSet is the part of Kubernetes for a control plane without controllers.
-var controlPlaneSet = programSet{name: "kubernetes", programs: kubernetesSet.programs[:2]}

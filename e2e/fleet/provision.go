@@ -82,7 +82,7 @@ func (p *plane) startImporter(ctx context.Context) error {
 		"ClusterManagerName": "cluster-manager", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{},
 		"ClusterImporterEnabled": true, "ClusterProfileEnabled": false, "GRPCAuthEnabled": false,
 	}
-	if err := p.applyManifests(ctx, hubNamespace, "ocm", "registration-rights", values); err != nil {
+	if err := p.applyOCM(ctx, hubNamespace, "registration-rights", values); err != nil {
 		return err
 	}
 	kubeconfig, err := p.serviceAccountKubeconfig(ctx, hubNamespace, hubRegistrationAccount)

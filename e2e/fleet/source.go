@@ -24,7 +24,7 @@ func checkoutRoot() (string, error) {
 
 func rootAbove(dir string) (string, bool) {
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "e2e", "programs", "etcd", "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "e2e", "programs", fleetSet.name, "go.mod")); err == nil {
 			return dir, true
 		}
 		parent := filepath.Dir(dir)

@@ -127,7 +127,7 @@ func (s *supervisor) linkPrograms() error {
 			links["argocd-"+a.version] = s.programs.of(a.set, "argocd")
 		}
 	}
-	for _, name := range append([]string{"argocd"}, s.hub.argo.set.links...) {
+	for _, name := range append([]string{"argocd"}, argoServers...) {
 		links[name] = s.programs.of(s.hub.argo.set, name)
 	}
 	for name, target := range links {

@@ -4,6 +4,6 @@
 //
 // The package is pure: the caller has read the objects. For AppProjects, the rules of Argo CD (v2.14) count. The
 // programs in e2e/programs/argocd run the table of the tests through Argo CD's functions. The programs in
-// e2e/programs/ocm run the table about sets through the functions of Open Cluster Management. The main caller is the
+// e2e/programs/fleet/ocm run the table about sets through the functions of Open Cluster Management. The main caller is the
 // propagation controller. pkg/dependency, the resource tree and kubectl towline use the rules too.
 package authorization

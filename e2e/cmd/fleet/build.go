@@ -37,7 +37,7 @@ func newBuild() *cobra.Command {
 func newAssets() *cobra.Command {
 	return &cobra.Command{
 		Use:   "assets",
-		Short: "Build etcd, kube-apiserver and kubectl, and print the folder for KUBEBUILDER_ASSETS",
+		Short: "Build the program of the fleet, and print a folder with etcd, kube-apiserver and kubectl for KUBEBUILDER_ASSETS",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			builder := fleet.Builder{Progress: cmd.ErrOrStderr()}

@@ -6,7 +6,7 @@ import (
 )
 
 // This file holds the parts for Argo CD 2.14. The tests in all further files also apply to Argo CD 3: `make generate`
-// copies them to argocd3.
+// copies them to fleet/argocd.
 
 // methods are the tracking methods of a cluster's Argo CD; empty for the default.
 var methods = []v1alpha1.TrackingMethod{"", argo.TrackingMethodLabel, argo.TrackingMethodAnnotation, trackingMethodBoth}

@@ -5,7 +5,7 @@ import (
 )
 
 // This file holds the parts for Argo CD 3. The tests in all further files come from the tests for Argo CD 2.14: `make
-// generate` copies them to argocd3.
+// generate` copies them to fleet/argocd.
 
 // methods are the tracking methods of a cluster's Argo CD; empty for the default.
 var methods = []v1alpha1.TrackingMethod{

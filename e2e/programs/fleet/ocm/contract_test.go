@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const root = "../../.."
+const root = "../../../.."
 
 // TestMain registers the feature gates as the agent does at its start, with all gates disabled.
 func TestMain(m *testing.M) {

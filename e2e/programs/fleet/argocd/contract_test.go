@@ -1,4 +1,4 @@
-// Code generated from ../argocd by make generate. DO NOT EDIT.
+// Code generated from e2e/programs/argocd by make generate. DO NOT EDIT.
 
 package argocd
 
@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const root = "../../.."
+const root = "../../../.."
 
 // manifestWork is the tested part of a golden file.
 type manifestWork struct {

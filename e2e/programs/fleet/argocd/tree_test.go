@@ -1,4 +1,4 @@
-// Code generated from ../argocd by make generate. DO NOT EDIT.
+// Code generated from e2e/programs/argocd by make generate. DO NOT EDIT.
 
 package argocd
 

@@ -1,0 +1,57 @@
+// Fleet is a single program with the parts of a fleet. The libraries of Kubernetes are compiled and linked once. The name of
+// the call chooses the part.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// parts are the main functions of the parts, by the name of the call.
+var parts = map[string]func(){
+	"etcd": etcd,
+
+	"kube-apiserver":          apiServer,
+	"kube-controller-manager": controllerManager,
+	"kube-scheduler":          scheduler,
+	"kubectl":                 kubectl,
+
+	"work":         work,
+	"placement":    placement,
+	"registration": registration,
+	"addon":        addon,
+
+	"argocd":                           argocd,
+	"argocd-3":                         argocd,
+	"argocd-application-controller":    applicationController,
+	"argocd-applicationset-controller": applicationSetController,
+	"argocd-commit-server":             commitServer,
+	"argocd-repo-server":               repoServer,
+	"argocd-server":                    argoServer,
+
+	"kwok":      kwok,
+	"kustomize": kustomize,
+}
+
+func main() {
+	name := filepath.Base(os.Args[0])
+	run, ok := parts[name]
+	if !ok {
+		names := slices.Sorted(maps.Keys(parts))
+		fmt.Fprintf(os.Stderr, "%s is no part of a fleet. Call this program by one of the names %s.\n", name, strings.Join(names, ", "))
+		os.Exit(2)
+	}
+	// The libraries of Kubernetes make global flags, for example --version. The other parts have no such flags.
+	if !strings.HasPrefix(name, "kube-") {
+		flag.CommandLine = flag.NewFlagSet(name, flag.ExitOnError)
+		pflag.CommandLine = pflag.NewFlagSet(name, pflag.ExitOnError)
+	}
+	run()
+}
