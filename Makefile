@@ -69,8 +69,8 @@ step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
 IN_TURN := $(if $(filter output-sync,$(.FEATURES)),--output-sync=recurse)
 
 # Runs a command of e2e until Ctrl-C. Only the command gets Ctrl-C, because `go
-# run` and make would report the interrupt as an error.
-until_interrupted = @go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
+# run` and make would report the interrupt as an error. Without cgo, the command and Towline share their compiled packages.
+until_interrupted = @CGO_ENABLED=0 go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
 
 ##@ Try
 
@@ -153,7 +153,7 @@ test-slow: ## Run the controllers' tests against an API server with a delayed To
 # The programs for tests with a time limit, built before the tests: both versions of Helm, helm-unittest, and the plugin.
 .PHONY: prebuild
 prebuild:
-	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/kubectl-towline
+	CGO_ENABLED=0 go build -o /dev/null ./cmd/kubectl-towline
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
@@ -332,11 +332,11 @@ lint-fix: ## Let the linters fix problems.
 
 .PHONY: plugin
 plugin: ## Build bin/kubectl-towline, a plugin of kubectl.
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
+	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
 
 .PHONY: build
 build: ## Build bin/towline.
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
+	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
 generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, docs/cli and docs/reference.

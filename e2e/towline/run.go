@@ -40,9 +40,10 @@ func build(ctx context.Context, f *fleet.Fleet, name string) (string, error) {
 	return binary, nil
 }
 
-// Compile builds a program of cmd into a file as for its image, with additional flags of go build.
+// Compile builds a program of cmd into a file as for its image, with additional flags of go build. Without -trimpath, the
+// program shares the compiled packages with the demo.
 func Compile(ctx context.Context, name, binary string, flags ...string) error {
-	args := append([]string{"build", "-trimpath", "-o", binary}, flags...)
+	args := append([]string{"build", "-o", binary}, flags...)
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -40,6 +41,16 @@ func run() int {
 }
 
 func demo(ctx context.Context, transport string) error {
+	folder, err := os.MkdirTemp("", "towline-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	binary := filepath.Join(folder, "towline")
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	built := make(chan error, 1)
+	go func() { built <- towline.Compile(ctx, "towline", binary) }() // beside the fleet
 	f, err := fleet.Start(ctx, fleet.Options{
 		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
 		ArgoCD: fleet.ArgoCDOr("3"), // one version builds faster than two
@@ -58,8 +69,7 @@ func demo(ctx context.Context, transport string) error {
 	if err := towline.Install(ctx, f); err != nil {
 		return err
 	}
-	binary, err := towline.Build(ctx, f)
-	if err != nil {
+	if err := <-built; err != nil {
 		return err
 	}
 	t, err := towline.Run(ctx, f, binary, "towline")
