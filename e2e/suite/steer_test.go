@@ -174,6 +174,25 @@ var _ = Describe("kubectl towline check", func() {
 		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--takeover")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(MatchRegexp(`✗ refused\s+.* reason ClusterNotFound: .*argocd/checked`))
+
+		// The demo shows its processes as Deployments.
+		replicas, err := f.Hub.Kubectl(ctx, "-n", argocdNamespace, "get", "deployment/towline-controller", "-o", "jsonpath={.spec.replicas}")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(towline.Declare(ctx, f)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			for _, args := range [][]string{
+				{"delete", "deployment/argocd-applicationset-controller"},
+				{"scale", "deployment/towline-controller", "--replicas=" + replicas},
+				{"patch", "deployment/towline-controller", "--subresource=status", "--type=merge", `--patch={"status": null}`},
+			} {
+				_, err := f.Hub.Kubectl(ctx, append([]string{"-n", argocdNamespace}, args...)...)
+				Expect(err).NotTo(HaveOccurred())
+			}
+		})
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check")
+		Expect(code).To(BeZero(), out)
+		Expect(out).To(And(MatchRegexp(`✓ Kubernetes\s+v1\.`), MatchRegexp(`✓ ApplicationSets\s+argocd/argocd-applicationset-controller, version v`),
+			MatchRegexp(`✓ Towline\s+Deployment argocd/towline-controller has 1 ready`), MatchRegexp(`✓ leader`)))
 	})
 })
 

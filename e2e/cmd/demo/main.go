@@ -76,6 +76,9 @@ func demo(ctx context.Context, transport string) error {
 	if err != nil {
 		return err
 	}
+	if err := towline.Declare(ctx, f); err != nil {
+		return err
+	}
 	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n",
 		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
 
