@@ -228,7 +228,8 @@ func (d dependencies) Released(_ context.Context, m *workv1.ManifestWork) (bool,
 // unreadable reports whether Towline cannot read the request of an Application.
 func unreadable(app *argocd.Application) bool {
 	return strings.Contains(app.Cluster()+app.ClusterNamespace(), "_") || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) ||
-		strings.Contains(string(app.Spec.Raw), `"project":7`) || len(app.Spec.Raw) > work.MaxPayload
+		strings.Contains(string(app.Spec.Raw), `"project":7`) || len(app.Spec.Raw) > work.MaxPayload ||
+		app.Annotations[apis.AnnotationSource] == apis.SourceHub && strings.Contains(string(app.Spec.Raw), `"chart"`)
 }
 
 // odd reports whether an operation must not run.

@@ -141,6 +141,12 @@ var gateScripts = map[string]struct {
 		spec argocd/one bad
 		settle
 		spec argocd/one v2`},
+	"sources": {nil, `create argocd/one c1 cascade
+		spec argocd/one chart
+		settle
+		source argocd/one hub
+		settle
+		source argocd/one direct`},
 	"grant": {nil, `project narrow
 		create argocd/one c1 cascade
 		settle

@@ -288,7 +288,7 @@ var annotations = map[string]string{
 	"move": apis.AnnotationCluster, "namespace": apis.AnnotationAppNamespace, "release": apis.AnnotationRelease,
 	"pause": apis.AnnotationPaused, "force": apis.AnnotationForceDelete, "skip": apis.AnnotationSkipReconcile,
 	"refresh": apis.AnnotationRefresh, "adopt": apis.AnnotationAdopt,
-	"delete-on-outage": apis.AnnotationDeleteOnOutage, "destination": apis.AnnotationDestinationServer,
+	"delete-on-outage": apis.AnnotationDeleteOnOutage, "destination": apis.AnnotationDestinationServer, "source": apis.AnnotationSource,
 }
 
 // user runs a step of a user: a verb of docs/lifecycle.md.
@@ -451,6 +451,9 @@ func spec(at key, revision string) []byte {
 	switch revision {
 	case "bad":
 		return []byte(`{"project":7}`)
+	case "chart":
+		return []byte(`{"project":"default","source":{"repoURL":"https://charts.example.com","chart":"c","targetRevision":"1"},` +
+			`"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
 	case "large":
 		revision = strings.Repeat("x", work.MaxPayload)
 	case "text", "typed": // the same text as printed by Go
