@@ -64,9 +64,11 @@ func newCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&o.namespace, "argocd-namespace", o.namespace, "namespace of the hub's Argo CD, with the Secrets of repositories")
 	fs.StringVar(&o.mirrors.Dir, "data", o.mirrors.Dir, "folder for the mirrors of repositories; its content may be lost at any time")
-	fs.DurationVar(&o.mirrors.Keep, "keep-references", o.mirrors.Keep, "how long the references of a repository are answered without asking the Git server")
+	fs.DurationVar(&o.mirrors.Keep, "keep-references", o.mirrors.Keep,
+		"how long the references of a repository are answered without asking the Git server")
 	fs.Int64Var(&o.mirrors.MaxBytes, "max-repository-bytes", o.mirrors.MaxBytes, "the largest repository that is served")
-	fs.Int64Var(&o.mirrors.MaxTotal, "max-bytes", o.mirrors.MaxTotal, "the size of all mirrors from which the mirrors not used for the longest time are removed")
+	fs.Int64Var(&o.mirrors.MaxTotal, "max-bytes", o.mirrors.MaxTotal,
+		"the size of all mirrors from which the mirrors not used for the longest time are removed")
 	fs.DurationVar(&o.mirrors.LookTimeout, "look-timeout", o.mirrors.LookTimeout, "how long a Git server may take to answer with its references")
 	fs.DurationVar(&o.mirrors.FetchTimeout, "fetch-timeout", o.mirrors.FetchTimeout, "how long a fetch of a change may take")
 	serving.AddFlags(fs)
@@ -86,7 +88,9 @@ func (o *options) validate() error {
 	if o.mirrors.MaxTotal < o.mirrors.MaxBytes {
 		errs = append(errs, fmt.Errorf("--max-bytes: %d is less than --max-repository-bytes", o.mirrors.MaxTotal))
 	}
-	for name, d := range map[string]time.Duration{"keep-references": o.mirrors.Keep, "look-timeout": o.mirrors.LookTimeout, "fetch-timeout": o.mirrors.FetchTimeout} {
+	for name, d := range map[string]time.Duration{
+		"keep-references": o.mirrors.Keep, "look-timeout": o.mirrors.LookTimeout, "fetch-timeout": o.mirrors.FetchTimeout,
+	} {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("--%s: %s is not positive", name, d))
 		}

@@ -90,7 +90,11 @@ func askedFor() map[string]asked {
 		apis.ReasonLocalClusterConflict:     {edit: onCluster("why-local")},
 		apis.ReasonNamespaceInvalid:         {edit: annotated(apis.AnnotationAppNamespace, "Not a name")},
 		apis.ReasonSkipReconcileMissing:     {edit: func(b *fixture.ApplicationBuilder) { b.NoAnnotation(apis.AnnotationSkipReconcile) }},
-		apis.ReasonAnnotationInvalid:        {edit: annotated(apis.AnnotationAdopt, "odd")},
+		apis.ReasonSourceUnsupported: {edit: func(b *fixture.ApplicationBuilder) {
+			b.Annotation(apis.AnnotationSource, apis.SourceHub).Spec(`{"project":"default","source":{"repoURL":"https://charts.example.com",` +
+				`"chart":"redis","targetRevision":"1.0.0"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+		}},
+		apis.ReasonAnnotationInvalid: {edit: annotated(apis.AnnotationAdopt, "odd")},
 
 		apis.ReasonClusterForbidden:     {edit: func(b *fixture.ApplicationBuilder) { b.Namespace(whyTeam).Cluster("cluster2") }},
 		apis.ReasonProjectForbidden:     {edit: func(b *fixture.ApplicationBuilder) { b.Namespace(whyTeam) }},

@@ -70,7 +70,7 @@ func take(to map[string]string, from map[string][]byte, keys ...string) {
 func supported(name string, data map[string][]byte) error {
 	for _, key := range []string{"githubAppID", "githubAppPrivateKey", "gcpServiceAccountKey", "useAzureWorkloadIdentity"} {
 		if value := string(data[key]); value != "" && value != "false" {
-			return fmt.Errorf("Secret %s has %s, which towline-source does not support: use a token or an SSH key", name, key)
+			return fmt.Errorf("the Secret %s has %s, which towline-source does not support: use a token or an SSH key", name, key)
 		}
 	}
 	for key, remedy := range map[string]string{
@@ -78,7 +78,7 @@ func supported(name string, data map[string][]byte) error {
 		"insecureIgnoreHostKey": "add the key of the server to the ConfigMap argocd-ssh-known-hosts-cm",
 	} {
 		if on, _ := strconv.ParseBool(string(data[key])); on {
-			return fmt.Errorf("Secret %s has %s, but towline-source always verifies the server: %s, and remove %s", name, key, remedy, key)
+			return fmt.Errorf("the Secret %s has %s, but towline-source always verifies the server: %s, and remove %s", name, key, remedy, key)
 		}
 	}
 	return nil

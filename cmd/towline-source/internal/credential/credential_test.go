@@ -98,7 +98,9 @@ func TestLoginForOneServer(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	access := Credential{CA: "ca", KnownHosts: "hosts", data: map[string]string{"sshPrivateKey": "key", "tlsClientCertData": "cert", "tlsClientCertKey": "certkey"}}
+	access := Credential{CA: "ca", KnownHosts: "hosts", data: map[string]string{
+		"sshPrivateKey": "key", "tlsClientCertData": "cert", "tlsClientCertKey": "certkey",
+	}}
 	for address, want := range map[string]string{
 		"git@git.example.com:a.git":   "key known_hosts",
 		"ssh://git@git.example.com/a": "key known_hosts",

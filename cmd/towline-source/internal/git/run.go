@@ -58,7 +58,7 @@ func run(ctx context.Context, dir string, env []string, args ...string) (string,
 // pipe is run with an input and a destination of the output.
 func pipe(ctx context.Context, dir string, env []string, in io.Reader, out io.Writer, args ...string) error {
 	text := &head{left: maxErrorText}
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // no shell, and options end before each address
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, append(base(), env...), in, out, text
 	cmd.WaitDelay = stop
 	if err := cmd.Run(); err != nil {

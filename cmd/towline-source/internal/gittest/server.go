@@ -4,7 +4,7 @@ package gittest
 import (
 	"context"
 	"net/http"
-	"net/http/cgi"
+	"net/http/cgi" //nolint:gosec // for tests, with a new Go
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -111,7 +111,7 @@ func Git(t *testing.T, dir string, args ...string) string {
 
 // Try runs git in a folder, and returns the output with the error output.
 func Try(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // for tests
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")

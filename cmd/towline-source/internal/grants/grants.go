@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,8 +45,13 @@ const byName = "source"
 // repositories into an annotation.
 func Works() *metav1.PartialObjectMetadata {
 	out := &metav1.PartialObjectMetadata{}
-	out.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWork"))
+	out.SetGroupVersionKind(kind("ManifestWork"))
 	return out
+}
+
+// kind returns the name of a kind in the API group of works.
+func kind(name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: workv1.GroupName, Version: workv1.GroupVersion.Version, Kind: name}
 }
 
 // Setup adds the index for Grants.
@@ -104,7 +110,7 @@ func (g Grants) All(ctx context.Context, cluster string) ([]Grant, error) {
 
 func (g Grants) works(ctx context.Context, cluster string, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
 	works := &metav1.PartialObjectMetadataList{}
-	works.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+	works.SetGroupVersionKind(kind("ManifestWorkList"))
 	err := g.List(ctx, works, append(options, client.InNamespace(cluster), client.UnsafeDisableDeepCopy)...)
 	return works.Items, err
 }

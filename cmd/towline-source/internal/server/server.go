@@ -120,7 +120,8 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, h 
 		return nil, err
 	}
 	server.ShutdownTimeout = watchesEnd
-	group := genericserver.NewDefaultAPIGroupInfo(source.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
+	codecs := serializer.NewCodecFactory(scheme)
+	group := genericserver.NewDefaultAPIGroupInfo(source.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), codecs)
 	group.VersionedResourcesStorageMap[source.GroupVersion.Version] = map[string]registry.Storage{
 		source.Resource:                      &repositories{hub: h.hub, mirrors: h.mirrors},
 		source.Resource + "/" + source.Proxy: &proxy{h},

@@ -279,17 +279,20 @@ func TestLimits(t *testing.T) {
 }
 
 func TestOfCluster(t *testing.T) {
-	const p = "system:open-cluster-management:"
+	agent := func(of string) *user.DefaultInfo {
+		own := prefix + "cluster:" + of + ":addon:towline-agent"
+		return &user.DefaultInfo{Name: own + ":agent:x", Groups: []string{own, prefix + "addon:towline-agent"}}
+	}
 	for name, test := range map[string]struct {
 		user user.Info
 		want bool
 	}{
 		"nobody":                       {nil, false},
 		"an administrator":             {&user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, true},
-		"the agent":                    {&user.DefaultInfo{Name: p + "cluster:cluster1:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster1:addon:towline-agent", p + "addon:towline-agent"}}, true},
-		"the agent of another cluster": {&user.DefaultInfo{Name: p + "cluster:cluster2:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster2:addon:towline-agent", p + "addon:towline-agent"}}, false},
-		"a cluster with a longer name": {&user.DefaultInfo{Name: p + "cluster:cluster11:addon:towline-agent:agent:x", Groups: []string{p + "cluster:cluster11:addon:towline-agent"}}, false},
-		"an agent without a group":     {&user.DefaultInfo{Name: p + "cluster:cluster1:addon:towline-agent:agent:x"}, false},
+		"the agent":                    {agent(cluster), true},
+		"the agent of another cluster": {agent("cluster2"), false},
+		"a cluster with a longer name": {agent("cluster11"), false},
+		"an agent without a group":     {&user.DefaultInfo{Name: agent(cluster).Name}, false},
 	} {
 		if got := ofCluster(test.user, cluster); got != test.want {
 			t.Errorf("%s: %v", name, got)

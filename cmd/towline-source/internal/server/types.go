@@ -9,7 +9,7 @@ import (
 // objects: the agents of clusters may only use the subresource proxy.
 type Repository struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
 
 	Spec   RepositorySpec   `json:"spec"`
 	Status RepositoryStatus `json:"status"`
@@ -45,7 +45,7 @@ type RepositoryStatus struct {
 // DeepCopyObject implements runtime.Object.
 func (r *Repository) DeepCopyObject() runtime.Object {
 	out := *r
-	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	r.ObjectMeta.DeepCopyInto(&out.ObjectMeta) //nolint:staticcheck // names the copied part
 	out.Status.Secrets = append([]string(nil), r.Status.Secrets...)
 	out.Status.LastChecked, out.Status.LastFetched = r.Status.LastChecked.DeepCopy(), r.Status.LastFetched.DeepCopy()
 	return &out
@@ -54,7 +54,7 @@ func (r *Repository) DeepCopyObject() runtime.Object {
 // RepositoryList is a list of repositories.
 type RepositoryList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitzero"`
 
 	Items []Repository `json:"items"`
 }
@@ -62,7 +62,7 @@ type RepositoryList struct {
 // DeepCopyObject implements runtime.Object.
 func (l *RepositoryList) DeepCopyObject() runtime.Object {
 	out := &RepositoryList{TypeMeta: l.TypeMeta}
-	l.ListMeta.DeepCopyInto(&out.ListMeta)
+	l.ListMeta.DeepCopyInto(&out.ListMeta) //nolint:staticcheck // names the copied part
 	for i := range l.Items {
 		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*Repository))
 	}
