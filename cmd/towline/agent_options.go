@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/pkg/agent"
+	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 )
 
 // The bounds of --not-compared-after.
@@ -28,6 +29,8 @@ type agentOptions struct {
 	notComparedAfter time.Duration
 
 	argocdTree string
+
+	source sourceproxy.Options
 }
 
 func newAgentOptions() *agentOptions {
@@ -48,11 +51,22 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.argocdTree, "argocd-tree", o.argocdTree,
 		"namespace of the cluster's Argo CD, to report from the Redis of Argo CD resources that are not in Git, for example ReplicaSets "+
 			"and Pods; default: no Redis")
+	fs.StringVar(&o.source.BindAddress, "source-bind-address", o.source.BindAddress,
+		"address of the port at which the agent serves Git repositories of the hub to the cluster's Argo CD, for example :8444; default: no port")
+	fs.StringVar(&o.source.Namespace, "source-namespace", o.source.Namespace,
+		"with --source-bind-address: namespace of the agent, with the Secret "+sourceproxy.KeysSecret+" and the Service "+sourceproxy.Service+
+			"; required")
+	fs.StringVar(&o.source.ArgoCDNamespace, "source-argocd-namespace", o.source.ArgoCDNamespace,
+		"with --source-bind-address: namespace of the cluster's Argo CD, with the Secret "+sourceproxy.CredentialsSecret+" and the ConfigMap "+
+			sourceproxy.CertificatesConfigMap+"; required")
+	fs.StringVar(&o.source.Address, "source-address", o.source.Address,
+		"with --source-bind-address: HTTPS address that the cluster's Argo CD uses for the port; default: the Service "+sourceproxy.Service+
+			" in --source-namespace")
 }
 
 // agent returns the options for the agent.
 func (o *agentOptions) agent() agent.Options {
-	return agent.Options{Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter, ArgoCDTree: o.argocdTree}
+	return agent.Options{Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter, ArgoCDTree: o.argocdTree, Source: o.source}
 }
 
 // notComparedVariable is a variable of the add-on's AddOnDeploymentConfig. Open Cluster Management puts the variable
@@ -94,6 +108,29 @@ func (o *agentOptions) validate() error {
 	}
 	if o.notComparedAfter != 0 && (o.notComparedAfter < minNotComparedAfter || o.notComparedAfter > maxNotComparedAfter) {
 		fail("--not-compared-after: %s is not between %s and %s, nor 0", o.notComparedAfter, minNotComparedAfter, maxNotComparedAfter)
+	}
+	return errors.Join(append(errs, validateSource(o.source))...)
+}
+
+// validateSource returns all errors in the options of the source proxy.
+func validateSource(o sourceproxy.Options) error {
+	if !o.Enabled() {
+		if o != (sourceproxy.Options{}) {
+			return errors.New("--source-namespace, --source-argocd-namespace, --source-address: of use only with --source-bind-address")
+		}
+		return nil
+	}
+	var errs []error
+	if err := checkAddress(o.BindAddress); err != nil || o.BindAddress == "0" {
+		errs = append(errs, fmt.Errorf("--source-bind-address: %q is not an address like :8444", o.BindAddress))
+	}
+	for flag, ns := range map[string]string{"source-namespace": o.Namespace, "source-argocd-namespace": o.ArgoCDNamespace} {
+		if len(validation.IsDNS1123Label(ns)) > 0 {
+			errs = append(errs, fmt.Errorf("--%s: %q cannot be a namespace", flag, ns))
+		}
+	}
+	if _, err := o.URL(); err != nil {
+		errs = append(errs, fmt.Errorf("--source-address: %q %w", o.Address, err))
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/towline-io/towline/pkg/agent"
+	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -28,7 +29,8 @@ func parseAgent(t *testing.T, args ...string) *agentOptions {
 func TestAgentFlagsDoSomething(t *testing.T) {
 	hub := kubeconfig(t, "https://hub.example.com")
 	o := parseAgent(t, "--hub-kubeconfig="+hub, "--cluster-name=cluster1", "--application-namespaces=argocd,team-a",
-		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0", "--argocd-tree=argocd")
+		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0", "--argocd-tree=argocd",
+		"--source-bind-address=:8444", "--source-namespace=agents", "--source-argocd-namespace=argocd", "--source-address=https://127.0.0.1:8444")
 	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +62,13 @@ func TestAgentFlagsDoSomething(t *testing.T) {
 	if o.notComparedAfter != 0 || newAgentOptions().notComparedAfter != agent.DefaultNotComparedAfter {
 		t.Errorf("not compared after %s", o.notComparedAfter)
 	}
-	if got, want := o.agent(), (agent.Options{Namespace: "cluster1", ArgoCDTree: "argocd"}); got != want {
+	if got, want := o.agent(), (agent.Options{Namespace: "cluster1", ArgoCDTree: "argocd", Source: sourceproxy.Options{
+		BindAddress: ":8444", Namespace: "agents", ArgoCDNamespace: "argocd", Address: "https://127.0.0.1:8444",
+	}}); got != want {
 		t.Errorf("the agent is told %+v", got)
 	}
-	if parseAgent(t).agent().ArgoCDTree != "" {
-		t.Error("trees are read without being asked for")
+	if o := parseAgent(t).agent(); o.ArgoCDTree != "" || o.Source.Enabled() {
+		t.Error("trees are read, or sources served, without being asked for")
 	}
 	if m.LeaderElection {
 		t.Error("the agent would need rights to elect a leader")
@@ -85,6 +89,29 @@ func TestAgentValidate(t *testing.T) {
 		"--not-compared-after=169h":      "--not-compared-after",
 		"--log-format=xml":               "--log-format",
 		"--argocd-tree=a/b":              "--argocd-tree",
+	} {
+		err := parseAgent(t, append(good, flag)...).validate()
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+func TestSourceValidate(t *testing.T) {
+	good := []string{
+		"--hub-kubeconfig=x", "--cluster-name=cluster1", "--source-bind-address=:8444", "--source-namespace=agents", "--source-argocd-namespace=argocd",
+	}
+	if err := parseAgent(t, good...).validate(); err != nil {
+		t.Error(err)
+	}
+	for flag, says := range map[string]string{
+		"--source-bind-address=":            "of use only with --source-bind-address",
+		"--source-bind-address=0":           "--source-bind-address",
+		"--source-bind-address=8444":        "--source-bind-address",
+		"--source-namespace=":               "--source-namespace",
+		"--source-argocd-namespace=a/b":     "--source-argocd-namespace",
+		"--source-address=http://a.example": "--source-address",
+		"--source-address=https://[::1]":    "--source-address",
 	} {
 		err := parseAgent(t, append(good, flag)...).validate()
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -24,5 +24,8 @@
 // Application, or a backup of the cluster has restored the Application. The agent counts the Application. If the agent
 // did not see the release, it also records an event.
 //
+// With Options.Source, the agent also serves Git repositories of the hub to the cluster's Argo CD: see sourceproxy. The
+// agent then writes the proxy's password and certificate authority on its cluster.
+//
 // The agent changes nothing else on its cluster, and never deletes: reports are deleted with their ManifestWorks.
 package agent

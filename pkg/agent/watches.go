@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
@@ -50,6 +51,9 @@ type Options struct {
 	// ArgoCDTree is the namespace of the Argo CD whose live resources the agent reads. If empty, the agent reads no
 	// live resources.
 	ArgoCDTree string
+
+	// Source are the settings of the source proxy.
+	Source sourceproxy.Options
 }
 
 // Add registers the agent with a manager of the managed cluster. hub must be from NewHub.
@@ -68,6 +72,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) 
 	if o.ArgoCDTree != "" {
 		found := &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: o.ArgoCDTree}
 		r.Trees = &Trees{Redis: argocache.NewRedis(found), Home: o.ArgoCDTree}
+	}
+	if o.Source.Enabled() {
+		if err := sourceproxy.Add(mgr, hub, o.Namespace, o.Source); err != nil {
+			return err
+		}
 	}
 	return r.setup(mgr, hub)
 }
