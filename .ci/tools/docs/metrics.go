@@ -91,7 +91,7 @@ func servedBy(p *packages.Package) string {
 	switch _, path, _ := strings.Cut(p.PkgPath, "/towline/"); {
 	case path == "cmd/towline":
 		return "controller, agent"
-	case path == "pkg/agent":
+	case path == "pkg/agent", strings.HasPrefix(path, "pkg/agent/"):
 		return "agent"
 	default:
 		return "controller"

@@ -12,7 +12,11 @@
 {{- end }}
 
 {{/* Each template towline.addon.KIND changes an object of the kind in place, and prints no text. */}}
-{{- define "towline.addon.ClusterRole" }}{{ end }}
+{{- define "towline.addon.ClusterRole" -}}
+{{- if and .root.Values.addons.agent.source (eq .object.metadata.name "towline-agent") -}}
+{{- $_ := set .object "rules" (append .object.rules (dict "apiGroups" (list "source.apps.open-cluster-management.io") "resources" (list "repositories/proxy") "verbs" (list "get" "create"))) -}}
+{{- end -}}
+{{- end }}
 {{- define "towline.addon.Placement" }}{{ end }}
 
 {{- define "towline.addon.AddOnTemplate" -}}
@@ -41,6 +45,113 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if .root.Values.addons.agent.source -}}
+{{- include (printf "towline.source.%s" .object.metadata.name) .object.spec.agentSpec -}}
+{{- end -}}
+{{- end }}
+
+{{/* The agent serves Git repositories of the hub to Argo CD. The argument is the agentSpec of the add-on. */}}
+{{- define "towline.source.towline-agent" -}}
+{{- $container := index (index .workload.manifests 1).spec.template.spec.containers 0 -}}
+{{- $_ := set $container "args" (concat $container.args (list "--source-bind-address=:8444" "--source-namespace={{INSTALL_NAMESPACE}}" "--source-argocd-namespace={{ARGOCD_NAMESPACE}}")) -}}
+{{- $_ := set $container "ports" (append $container.ports (dict "name" "source" "containerPort" 8444)) -}}
+{{- $_ := set (index $container.env 0) "value" "80MiB" -}}
+{{- $_ := set $container.resources.limits "memory" "128Mi" -}}
+{{- $_ := set . "manifestConfigs" (include "towline.source.created" "towline-source-keys" | fromYamlArray) -}}
+{{- $_ := set .workload "manifests" (concat .workload.manifests (include "towline.source.agentObjects" nil | fromYamlArray)) -}}
+{{- end }}
+
+{{- define "towline.source.towline-rights" -}}
+{{- $role := index .workload.manifests 2 -}}
+{{- $_ := set $role "rules" (concat $role.rules (include "towline.source.rules" nil | fromYamlArray)) -}}
+{{- $_ := set . "manifestConfigs" (include "towline.source.created" "towline-source" | fromYamlArray) -}}
+{{- $_ := set .workload "manifests" (append .workload.manifests (dict "apiVersion" "v1" "kind" "Secret" "metadata" (dict "name" "towline-source" "namespace" "argocd") "type" "Opaque")) -}}
+{{- end }}
+
+{{/* The work agent creates the Secret of the name, and never updates the Secret: the agent fills the Secret. */}}
+{{- define "towline.source.created" -}}
+- resourceIdentifier: {group: "", resource: secrets, namespace: "*", name: {{ . }}}
+  updateStrategy: {type: CreateOnly}
+{{- end }}
+
+{{- define "towline.source.rules" -}}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [towline-source]
+  verbs: [get, list, watch, update]
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [argocd-tls-certs-cm]
+  verbs: [get, list, watch, patch]
+{{- end }}
+
+{{- define "towline.source.agentObjects" -}}
+- apiVersion: v1
+  kind: Secret
+  metadata:
+    name: towline-source-keys
+    namespace: open-cluster-management-agent-addon
+  type: Opaque
+- apiVersion: v1
+  kind: Service
+  metadata:
+    name: towline-source
+    namespace: open-cluster-management-agent-addon
+  spec:
+    selector:
+      app.kubernetes.io/name: towline
+      app.kubernetes.io/component: agent
+    ports:
+    - name: https
+      port: 443
+      targetPort: source
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata:
+    name: towline-agent-source
+    namespace: open-cluster-management-agent-addon
+  rules:
+  - apiGroups: [""]
+    resources: [secrets]
+    resourceNames: [towline-source-keys]
+    verbs: [get, list, watch, update]
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata:
+    name: towline-agent-source
+    namespace: open-cluster-management-agent-addon
+  roleRef:
+    apiGroup: rbac.authorization.k8s.io
+    kind: Role
+    name: towline-agent-source
+  subjects:
+  - kind: ServiceAccount
+    name: towline-agent
+    namespace: open-cluster-management-agent-addon
+- apiVersion: networking.k8s.io/v1
+  kind: NetworkPolicy
+  metadata:
+    name: towline-agent-source
+    namespace: open-cluster-management-agent-addon
+  spec:
+    podSelector:
+      matchLabels:
+        app.kubernetes.io/name: towline
+        app.kubernetes.io/component: agent
+    policyTypes:
+    - Ingress
+    ingress:
+    - from:
+      - namespaceSelector:
+          matchLabels:
+            kubernetes.io/metadata.name: '{{ `{{ARGOCD_NAMESPACE}}` }}'
+        podSelector:
+          matchExpressions:
+          - key: app.kubernetes.io/name
+            operator: In
+            values: [argocd-repo-server, openshift-gitops-repo-server]
+      ports:
+      - port: source
 {{- end }}
 
 {{/* On a cluster: the agent may read Argo CD's objects with the address and the password of Redis. */}}
