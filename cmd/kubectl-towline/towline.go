@@ -43,7 +43,7 @@ func (t *towline) read(ctx context.Context, c client.Reader) error {
 	for i := range list {
 		for _, container := range list[i].Spec.Template.Spec.Containers {
 			fs := pflag.NewFlagSet("towline controller", pflag.ContinueOnError)
-			fs.ParseErrorsWhitelist.UnknownFlags = true
+			fs.ParseErrorsAllowlist.UnknownFlags = true
 			t.controllerFlags(fs, list[i].Namespace)
 			if args := container.Args; len(args) > 0 && args[0] == "controller" {
 				if err := fs.Parse(args[1:]); err != nil {

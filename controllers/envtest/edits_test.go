@@ -28,7 +28,7 @@ func owned(t *testing.T, app *unstructured.Unstructured) (owns, sets int) {
 	}
 	for _, m := range app.GetManagedFields() {
 		if m.Manager == workv1.DefaultFieldManager && m.Operation == metav1.ManagedFieldsOperationApply {
-			owns = strings.Count(string(m.FieldsV1.Raw), "{}") - strings.Count(string(m.FieldsV1.Raw), `".":{}`)
+			owns = strings.Count(string(m.FieldsV1.GetRawBytes()), "{}") - strings.Count(string(m.FieldsV1.GetRawBytes()), `".":{}`)
 		}
 	}
 	return owns, sets

@@ -23,27 +23,32 @@ func TestSources(t *testing.T) {
 		return fixture.Application("guestbook").Spec(git).Annotation(apis.AnnotationSource, value)
 	}
 	const invalid, unsupported = "PropagationError AnnotationInvalid", "PropagationError SourceUnsupported"
+	sent := []string{"create cluster1", "  event Propagated"}
+	plain := func(f *managedcluster.Facts) { f.SourceAddress = "http://agent" }
+	charts := func() *fixture.ApplicationBuilder { return fixture.Application("guestbook").Spec(chart) }
 	decides(t, map[string]row{
-		"direct":                   {is: of(fixture.Application("guestbook").Spec(git)), want: []string{"create cluster1", "  event Propagated"}},
-		"by the cluster":           {is: of(fixture.Application("guestbook").Spec(git)).cluster("cluster1", gitless), want: []string{"create cluster1", "  event Propagated"}},
-		"by the Application":       {is: of(asks("hub")), want: []string{"create cluster1", "  event Propagated"}},
-		"an unknown word":          {is: of(asks("git")), want: []string{invalid}, says: `"git" is not one of direct, hub`},
-		"a chart":                  {is: of(fixture.Application("guestbook").Spec(chart)).cluster("cluster1", gitless), want: []string{unsupported}, says: `chart "redis"`},
-		"a chart, read directly":   {is: of(fixture.Application("guestbook").Spec(chart).Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), want: []string{"create cluster1", "  event Propagated"}},
-		"an address without https": {is: of(asks("hub")).cluster("cluster1", func(f *managedcluster.Facts) { f.SourceAddress = "http://agent" }), want: []string{unsupported}, says: `"http://agent" is not an address like`},
+		"direct":                 {is: of(fixture.Application("guestbook").Spec(git)), want: sent},
+		"by the cluster":         {is: of(fixture.Application("guestbook").Spec(git)).cluster("cluster1", gitless), want: sent},
+		"by the Application":     {is: of(asks("hub")), want: sent},
+		"an unknown word":        {is: of(asks("git")), want: []string{invalid}, says: `"git" is not one of direct, hub`},
+		"a chart":                {is: of(charts()).cluster("cluster1", gitless), want: []string{unsupported}, says: `chart "redis"`},
+		"a chart, read directly": {is: of(charts().Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), want: sent},
+		"an address without https": {is: of(asks("hub")).cluster("cluster1", plain), want: []string{unsupported},
+			says: `"http://agent" is not an address like`},
 	})
 }
 
 func TestSourceAddress(t *testing.T) {
 	const repo = "https://git.example.com/apps"
 	app := fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"` + repo + `"}}`)
+	at := func(f *managedcluster.Facts) { f.SourceAddress = "https://a:1" }
 	for title, test := range map[string]struct {
 		is   *situation
 		want string
 	}{
 		"direct":                          {of(app), repo},
 		"the cluster":                     {of(app).cluster("cluster1", gitless), source.At(apis.DefaultSourceAddress, repo)},
-		"an address of the cluster":       {of(app).cluster("cluster1", gitless, func(f *managedcluster.Facts) { f.SourceAddress = "https://a:1" }), source.At("https://a:1", repo)},
+		"an address of the cluster":       {of(app).cluster("cluster1", gitless, at), source.At("https://a:1", repo)},
 		"a cluster that is not chosen":    {of(app).cluster("cluster2", gitless), repo},
 		"the Application has priority":    {of(app.Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), repo},
 		"the Application, not the others": {of(app.Annotation(apis.AnnotationSource, "hub")), source.At(apis.DefaultSourceAddress, repo)},

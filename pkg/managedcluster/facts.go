@@ -58,8 +58,8 @@ type Facts struct {
 	// Server is the cluster's address for AppProjects; empty unless the hub's administrators have set the address.
 	Server string
 
-	// SourceHub is true if the cluster reads the repositories of all Applications through the hub. The cluster may have
-	// chosen this itself, and gains nothing: the hub serves the repositories of the cluster's own Applications.
+	// SourceHub is true if the cluster reads the repositories of all Applications through the hub. A cluster with
+	// its own choice gains no right: the hub serves the repositories of the cluster's own Applications.
 	SourceHub bool
 
 	// SourceAddress is the address at which the cluster's Argo CD reads repositories through the hub, from the hub's

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -125,6 +125,6 @@ func (r id) with(s argocd.ResourceStatus) argocd.ResourceStatus {
 // validName returns whether a resource can have the name. For example, RBAC's names may have colons and capitals.
 func validName(name string) bool {
 	return name != "" && len(name) <= maxName &&
-		len(path.IsValidPathSegmentName(name)) == 0 &&
+		len(content.IsPathSegmentName(name)) == 0 &&
 		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError })
 }

@@ -13,10 +13,19 @@ const agent = "https://towline-source.agents.svc"
 func TestThrough(t *testing.T) {
 	a, b := "https://git.example.com/a.git", "git@git.example.com:b.git"
 	for name, test := range map[string]struct{ spec, want, fails string }{
-		"a source":        {spec: `{"source":{"repoURL":"` + a + `","path":"x"}}`, want: `{"source":{"repoURL":"` + At(agent, a) + `","path":"x"}}`},
-		"unknown fields":  {spec: `{"source":{"repoURL":"` + a + `","new":{"a":[1.0]}}}`, want: `{"source":{"repoURL":"` + At(agent, a) + `","new":{"a":[1.0]}}}`},
-		"sources":         {spec: `{"sources":[{"repoURL":"` + a + `"},{"repoURL":"` + b + `","ref":"v"}]}`, want: `{"sources":[{"repoURL":"` + At(agent, a) + `"},{"repoURL":"` + At(agent, b) + `","ref":"v"}]}`},
-		"both":            {spec: `{"source":{"repoURL":"` + a + `"},"sources":[{"repoURL":"` + b + `"}]}`, want: `{"source":{"repoURL":"` + At(agent, a) + `"},"sources":[{"repoURL":"` + At(agent, b) + `"}]}`},
+		"a source": {spec: `{"source":{"repoURL":"` + a + `","path":"x"}}`, want: `{"source":{"repoURL":"` + At(agent, a) + `","path":"x"}}`},
+		"unknown fields": {
+			spec: `{"source":{"repoURL":"` + a + `","new":{"a":[1.0]}}}`,
+			want: `{"source":{"repoURL":"` + At(agent, a) + `","new":{"a":[1.0]}}}`,
+		},
+		"sources": {
+			spec: `{"sources":[{"repoURL":"` + a + `"},{"repoURL":"` + b + `","ref":"v"}]}`,
+			want: `{"sources":[{"repoURL":"` + At(agent, a) + `"},{"repoURL":"` + At(agent, b) + `","ref":"v"}]}`,
+		},
+		"both": {
+			spec: `{"source":{"repoURL":"` + a + `"},"sources":[{"repoURL":"` + b + `"}]}`,
+			want: `{"source":{"repoURL":"` + At(agent, a) + `"},"sources":[{"repoURL":"` + At(agent, b) + `"}]}`,
+		},
 		"no address":      {spec: `{"source":{"path":"x"}}`, want: `{"source":{"path":"x"}}`},
 		"no source":       {spec: `{"project":"p"}`, want: `{"project":"p"}`},
 		"null":            {spec: `{"source":null,"sources":null}`, want: `{"source":null,"sources":null}`},

@@ -108,7 +108,8 @@ func TestGit(t *testing.T) {
 			if out, err := w.try(t, "ls-remote", w.address("other")); err == nil || !strings.Contains(out, "not found") {
 				t.Errorf("another repository: %v, %s", err, out)
 			}
-			if out, err := w.try(t, "ls-remote", strings.Replace(repository, password, "wrong", 1)); err == nil || !strings.Contains(out, "Authentication failed") {
+			out, err := w.try(t, "ls-remote", strings.Replace(repository, password, "wrong", 1))
+			if err == nil || !strings.Contains(out, "Authentication failed") {
 				t.Errorf("a wrong password: %v, %s", err, out)
 			}
 

@@ -3,6 +3,7 @@ package sourceproxy
 import (
 	"context"
 	"crypto/tls"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -90,10 +91,7 @@ func TestKeysInASecret(t *testing.T) {
 			d[privateKeysKey] = rest
 		},
 	} {
-		d := map[string][]byte{}
-		for name, value := range data {
-			d[name] = value
-		}
+		d := maps.Clone(data)
 		if edit(d); len(d) > 0 {
 			if _, err := parseKeys(d); err == nil {
 				t.Errorf("%s: accepted", title)

@@ -51,7 +51,8 @@ type Hub struct {
 // pathOf returns the path of the hub for a path below a repository.
 func (h *Hub) pathOf(repository, rest string) *url.URL {
 	u := *h.Address
-	u.Path = path.Join("/", u.Path, "apis/source.apps.open-cluster-management.io/v1alpha1/namespaces", h.Namespace, "repositories", repository, "proxy", rest)
+	u.Path = path.Join("/", u.Path,
+		"apis/source.apps.open-cluster-management.io/v1alpha1/namespaces", h.Namespace, "repositories", repository, "proxy", rest)
 	return &u
 }
 
