@@ -22,7 +22,8 @@ func load(root string) (*source, error) {
 	found, err := packages.Load(&packages.Config{
 		Dir:  root,
 		Mode: packages.LoadSyntax,
-	}, "./controllers/...", "./cmd/towline", "./pkg/agent", "./pkg/apis", "./pkg/appinfo", "./pkg/clusterimport", "./pkg/delivery", "./pkg/dependency")
+	}, "./controllers/...", "./cmd/towline", "./pkg/agent/...", "./pkg/apis", "./pkg/appinfo",
+		"./pkg/clusterimport", "./pkg/delivery", "./pkg/dependency")
 	if err != nil {
 		return nil, err
 	}
