@@ -24,7 +24,7 @@ const (
 	// secretType is Argo CD's label of Secrets. repoCredentials is the value for credentials of all repositories below an
 	// address.
 	secretType      = "argocd.argoproj.io/secret-type" //nolint:gosec // a label, and no credential
-	repoCredentials = "repo-creds"
+	repoCredentials = "repo-creds"                     //nolint:gosec // a label, and no credential
 
 	// conflictPause is the time until a reconcile reads an object again that somebody else changed.
 	conflictPause = time.Second
