@@ -44,8 +44,10 @@ const (
 // Requests with unknown tokens cause a bounded number of reviews by the API server, and do not disturb clients with a
 // known token.
 //
-// controller-runtime's own filter does the same by way of k8s.io/apiserver. k8s.io/apiserver is a third of the program.
-// Its dependencies keep the linker from dropping uncalled functions, and cost 20 MiB of memory.
+// The filter of controller-runtime 0.25.2 (filters.WithAuthenticationAndAuthorization) does the same by way of
+// k8s.io/apiserver. With this filter, the program grows from 58 to 96 MB, go.mod has 24 more modules, and the linker
+// keeps uncalled functions, for 20 MiB of memory in each agent. The filter also answers an unknown token with the status
+// 500 in place of 401, logs an error for each, and reviews every new token.
 type guard struct {
 	tokens authenticationclient.TokenReviewInterface
 	rights authorizationclient.SubjectAccessReviewInterface
