@@ -34,6 +34,7 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/tracing"
 )
 
 // Names are the names of the controllers in the order of the data flow, for the flag --controllers.
@@ -110,6 +111,9 @@ type Options struct {
 	// to the cluster that cannot end at the hub; see tree.Path.
 	LiveResources bool
 
+	// Tracer sends traces of deliveries; nil for no traces.
+	Tracer *tracing.Tracer
+
 	// Redis is the address of Argo CD's Redis. Without HostPort, Towline discovers Redis from the objects in the
 	// namespace of Argo CD.
 	Redis argocache.Address
@@ -152,6 +156,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		},
 		Executor:   o.Authorization.Executor,
 		LossWindow: o.LossWindow,
+		Tracer:     o.Tracer,
 	}
 	if slices.Contains(o.Enabled, Dependencies) {
 		sender.Dependencies = beside
@@ -164,7 +169,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Propagation:   watchingSets(sender, o.CRDInterval),
 		Dependencies:  watchingSets(beside, o.CRDInterval),
 		Status: (&status.Reconciler{
-			Client: mgr.GetClient(), Live: o.AppNamespaces.Reader(mgr.GetAPIReader()), Inventory: inventory,
+			Client: mgr.GetClient(), Live: o.AppNamespaces.Reader(mgr.GetAPIReader()), Inventory: inventory, Tracer: o.Tracer,
 		}).SetupWithManager,
 		Aggregation: reports(o, &aggregation.Reconciler{
 			Client:    mgr.GetClient(),

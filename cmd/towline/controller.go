@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/tracing"
 )
 
 func newControllerCommand() *cobra.Command {
@@ -63,10 +64,15 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	if err := controllers.Add(ctx, mgr, controllerOptions(o)); err != nil {
+	selected := controllerOptions(o)
+	if selected.Tracer, err = tracing.New(ctx, version, ctrl.Log); err != nil {
+		return fmt.Errorf("traces: %w", err)
+	}
+	defer selected.Tracer.Close(ctx)
+	if err := controllers.Add(ctx, mgr, selected); err != nil {
 		return err
 	}
-	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect)
+	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect, "traces", selected.Tracer != nil)
 	if err := controllers.Start(ctx, mgr); err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ type writeResult struct {
 // result. With plan.TellFirst, the patch comes first. The works are then written even if the patch fails, so no user
 // can block the works.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
+	seen.traced.decided(plan)
 	if plan.TellFirst {
 		told, untold := r.show(ctx, seen, plan)
 		outcome, err := writeAll(ctx, r, seen, plan)
@@ -84,7 +85,11 @@ func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *deliv
 // show writes the result of the plan to the hub Application, records the events, and updates the metrics.
 func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	if plan.Hub != nil {
-		_, err := hub.WriteApplication(ctx, r.Client, seen.App, plan.Hub)
+		began := time.Now()
+		written, err := hub.WriteApplication(ctx, r.Client, seen.App, plan.Hub)
+		if written {
+			seen.traced.wroteApplication(began, err)
+		}
 		switch {
 		case apierrors.IsConflict(err):
 			return loop.Conflict, nil
@@ -102,8 +107,12 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 // write performs one step. A conflict, an existing work, a refusal to show and the created work go to out, and are no
 // error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
+	began := time.Now()
 	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	w := s.Target()
+	if err != nil || outcome == hub.Written {
+		seen.traced.wroteWork(seen, s, began, err)
+	}
 	switch {
 	case err != nil && s.Rejects:
 		out.refusal = r.failing.refusal(seen, err, w)

@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/settings"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/tracing"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -70,6 +72,9 @@ type Reconciler struct {
 	// for a random identity.
 	NewIdentity func() string
 
+	// Tracer sends traces; nil for no traces.
+	Tracer *tracing.Tracer
+
 	// Decided is called with each plan without a Need, applied or not; nil for no call.
 	Decided func(types.NamespacedName, *delivery.Plan)
 
@@ -105,20 +110,25 @@ func (r *Reconciler) newIdentity() string {
 // Reconcile delivers the requested Application to the cluster, or removes the Application there. Reconcile observes,
 // decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	since := r.times.changed.Take(req.NamespacedName)
+	since, began := r.times.changed.Take(req.NamespacedName), time.Now()
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
 		r.times.changed.Note(req.NamespacedName, since)
 		return ctrl.Result{}, err
 	}
 	seen.since = since
+	if r.Tracer != nil {
+		seen.traced = &traced{tracer: r.Tracer, changed: cmp.Or(since, began), began: began}
+	}
 	defer func() { r.times.changed.Note(req.NamespacedName, seen.since) }()
-	return loop.Phases[*delivery.Plan]{
+	result, err := loop.Phases[*delivery.Plan]{
 		Decide:      func(ctx context.Context) (*delivery.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context, _ *delivery.Plan) (bool, error) { return r.observeLive(ctx, seen) },
 		Apply:       func(ctx context.Context, p *delivery.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
 		Wait:        func(p *delivery.Plan) ctrl.Result { return loop.Requeue(p.Wait.After, p.Wait.Backoff) },
 	}.Run(ctx)
+	seen.traced.send(seen, err)
+	return result, err
 }
 
 // decide makes a plan, and reads the missing facts.

@@ -55,7 +55,9 @@ func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
 	if !plan.Silent && seen.Presence != delivery.Behind {
 		is := plan.Standing(&seen.Facts)
 		r.states.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
-		r.times.stands(seen, is, time.Now())
+		if now := time.Now(); r.times.stands(seen, is, now) {
+			seen.traced.applied(seen, now)
+		}
 	}
 	switch {
 	case seen.Presence != delivery.Present:

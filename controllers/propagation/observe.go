@@ -36,6 +36,9 @@ type observation struct {
 	// since is when the oldest unhandled change was seen; zero for none. It is for metrics only.
 	since time.Time
 
+	// traced are the times and writes of the reconcile, for the trace; nil for no trace.
+	traced *traced
+
 	// clusters are the existing ManagedClusters of Facts.Clusters.
 	clusters map[string]*clusterv1.ManagedCluster
 }

@@ -55,8 +55,7 @@ func (t *times) wrote(seen *observation, s *delivery.Step, w *workv1.ManifestWor
 		propagationTime.Observe(now.Sub(seen.since).Seconds())
 		seen.since = time.Time{}
 	}
-	if seen.App == nil || s.Verb == work.VerbDelete || s.Verb == work.VerbUpdate && s.Was.Generation == w.Generation ||
-		!delivery.Sent(seen.App) || work.Key(seen.App) != client.ObjectKeyFromObject(w) {
+	if !sends(seen, s, w) {
 		return
 	}
 	t.mu.Lock()
@@ -71,25 +70,33 @@ func (t *times) wrote(seen *observation, s *delivery.Step, w *workv1.ManifestWor
 	t.sent[seen.Key] = next
 }
 
-// stands measures a finished delivery, by the state of the Application.
-func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) {
+// sends reports whether the write changes the content of the Application's own work.
+func sends(seen *observation, s *delivery.Step, w *workv1.ManifestWork) bool {
+	return seen.App != nil && s.Verb != work.VerbDelete && (s.Verb != work.VerbUpdate || s.Was.Generation != w.Generation) &&
+		delivery.Sent(seen.App) && work.Key(seen.App) == client.ObjectKeyFromObject(w)
+}
+
+// stands measures a finished delivery, by the state of the Application. stands reports whether the work agent has now
+// applied the work.
+func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was, waits := t.sent[seen.Key]
 	if !waits {
-		return
+		return false
 	}
 	switch is.State {
 	case delivery.Pending, delivery.Delivered, delivery.Stale, delivery.Moving, delivery.PausedState, delivery.Blocked:
 	default: // the delivery has ended
 		delete(t.sent, seen.Key)
-		return
+		return false
 	}
 	if !is.Applied || seen.Own.UID != was.uid || seen.Own.Generation < was.generation {
-		return
+		return false
 	}
 	delete(t.sent, seen.Key)
 	deliveryTime.Observe(now.Sub(was.at).Seconds())
+	return true
 }
 
 // refreshed measures a finished refresh, from the time of the request. The precision is one second.

@@ -15,6 +15,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/tracing"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -33,6 +34,9 @@ type Reconciler struct {
 
 	// Inventory knows the reported status of the Applications on the clusters.
 	Inventory *resourcesync.Inventory
+
+	// Tracer sends traces; nil for no traces.
+	Tracer *tracing.Tracer
 
 	// reported is since when a report of a cluster waits for a reconcile.
 	reported gauge.Since
@@ -77,7 +81,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}
-	err = r.write(ctx, app, status, since)
+	err = r.write(ctx, app, w, status, since)
 	if apierrors.IsConflict(err) {
 		return loop.Backoff(), nil
 	}
@@ -91,13 +95,19 @@ func speaksFor(app *argocd.Application) bool {
 }
 
 // write patches the changed fields, and sends nothing without a change. since is the time of the cluster's report, for
-// a metric; zero for no report.
-func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status, since time.Time) error {
+// the metric and the trace; zero for no report. w is the Application's work; the zero value for none.
+func (r *Reconciler) write(
+	ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, status argocd.Status, since time.Time,
+) error {
 	patch, err := diff(app, status)
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	written, err := hub.WriteApplication(ctx, r.Client, app, patch)
+	if written {
+		r.trace(w, &status, since, began, err)
+	}
 	if written && err == nil {
 		measure(&app.Status, &status, since, time.Now())
 	}
