@@ -57,6 +57,11 @@ var documentedParts = map[string]func() any{
 			Metadata metav1.ObjectMeta `json:"metadata"`
 		}{}
 	},
+	"extraEnv": func() any {
+		return &struct {
+			ExtraEnv []corev1.EnvVar `json:"extraEnv"`
+		}{}
+	},
 	"spec":                 func() any { return &struct{ Spec clusterv1beta1.PlacementSpec }{} },
 	"components":           func() any { return &kustomization{} },
 	"components resources": func() any { return &kustomization{} },

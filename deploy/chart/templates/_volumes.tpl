@@ -7,6 +7,11 @@
 {{- with .Values.reports.searchSecret -}}
 {{- $list = append $list (dict "name" "search" "secret" .) -}}
 {{- end -}}
+{{- if .Values.traces.endpoint -}}
+{{- with .Values.traces.caSecret -}}
+{{- $list = append $list (dict "name" "traces" "secret" .) -}}
+{{- end -}}
+{{- end -}}
 {{- with include "towline.metricsCertificate" . -}}
 {{- $list = append $list (dict "name" "metrics" "secret" .) -}}
 {{- end -}}
