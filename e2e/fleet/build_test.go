@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"archive/zip"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -62,6 +63,58 @@ func TestBuildOnceByTwoBuilders(t *testing.T) {
 	wait.Wait()
 	if n := strings.Count(progress.String(), "built tiny in"); n != 1 {
 		t.Errorf("built %d times:\n%s", n, progress.String())
+	}
+}
+
+// TestManifestsOfAMissingModule checks that a module with manifests, and without a built program, is downloaded.
+func TestManifestsOfAMissingModule(t *testing.T) {
+	source, set := tinyModule(t)
+	proxy := t.TempDir()
+	versions := filepath.Join(proxy, "example.com", "manifests", "@v")
+	if err := os.MkdirAll(versions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	writer := zip.NewWriter(&archive)
+	for _, name := range []string{"go.mod", "manifests/b.yaml"} {
+		file, err := writer.Create("example.com/manifests@v1.0.0/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write([]byte("module example.com/manifests\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]string{
+		filepath.Join(versions, "v1.0.0.info"):  `{"Version": "v1.0.0"}`,
+		filepath.Join(versions, "v1.0.0.mod"):   "module example.com/manifests\n",
+		filepath.Join(versions, "v1.0.0.zip"):   archive.String(),
+		filepath.Join(source, "tiny", "go.mod"): "module example.com/tiny\n\ngo 1.26\n\nrequire example.com/manifests v1.0.0\n",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOPROXY", "file://"+proxy)
+	t.Setenv("GONOSUMDB", "example.com/*")
+	t.Setenv("GOFLAGS", "-modcacherw")
+	dir := filepath.Join(source, "tiny")
+	t.Setenv("GOMODCACHE", t.TempDir())
+	if out, err := goCommand(t.Context(), dir, "mod", "download", "all"); err != nil { // writes go.sum
+		t.Fatal(err, out)
+	}
+	t.Setenv("GOMODCACHE", t.TempDir())
+	set.manifests = append(set.manifests, manifest{"example.com/manifests", "manifests/*.yaml", "downloaded"})
+	b := Builder{CacheDir: t.TempDir(), SourceDir: source}
+	programs, err := b.build(t.Context(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := programs.manifests(set, "downloaded"); err != nil || len(files) != 1 {
+		t.Errorf("manifests %v, %v", files, err)
 	}
 }
 

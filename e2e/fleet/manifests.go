@@ -37,9 +37,9 @@ func (b *Builder) copyManifests(ctx context.Context, source, folder string, set 
 }
 
 func copyManifest(ctx context.Context, source string, m manifest, target string) error {
-	module, err := goCommand(ctx, source, "list", "-m", "-f", "{{.Dir}}", m.module)
+	module, err := moduleFolder(ctx, source, m.module)
 	if err != nil {
-		return fmt.Errorf("locating module %s: %w\n%s", m.module, err, module)
+		return err
 	}
 	files, err := filepath.Glob(filepath.Join(module, m.pattern))
 	if err != nil {
@@ -54,6 +54,22 @@ func copyManifest(ctx context.Context, source string, m manifest, target string)
 		}
 	}
 	return nil
+}
+
+// moduleFolder returns the folder of a module. A module is missing in Go's module cache if no program of the module is
+// built, so moduleFolder downloads a missing module.
+func moduleFolder(ctx context.Context, source, module string) (string, error) {
+	list := []string{"list", "-m", "-f", "{{.Dir}}", module}
+	folder, err := goCommand(ctx, source, list...)
+	if err == nil && folder == "" {
+		if folder, err = goCommand(ctx, source, "mod", "download", module); err == nil {
+			folder, err = goCommand(ctx, source, list...)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("locating module %s: %w\n%s", module, err, folder)
+	}
+	return folder, nil
 }
 
 func copyFile(from, to string) error {
