@@ -11,6 +11,11 @@ import (
 // copyManifests copies files of modules into the set's folder. Each subfolder is copied completely or not at all.
 func (b *Builder) copyManifests(ctx context.Context, source, folder string, set programSet) error {
 	parts := map[string]string{}
+	defer func() {
+		for _, part := range parts {
+			_ = os.RemoveAll(part)
+		}
+	}()
 	for _, m := range set.manifests {
 		target := filepath.Join(folder, m.folder)
 		if _, err := os.Stat(target); err == nil {
