@@ -41,6 +41,11 @@ export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
 # The place of the works for the demo and for fleet-up: the hub's etcd, or
 # Maestro, which needs Debian's packages postgresql and mosquitto.
 TRANSPORT ?= hub
+# OPEN=1 opens the status page of the demo in a browser.
+OPEN ?=
+# The check of this machine before the demo and fleet-up. `make demo NEEDS=:`
+# starts without the check.
+NEEDS ?= go -C e2e run ./cmd/needs --transport=$(TRANSPORT)
 E2E_TIMEOUT ?= 80m
 ENVTEST_TIMEOUT ?= 25m
 # The size of `make bench`, and more flags, for example BENCH_FLAGS='--profiles
@@ -82,10 +87,12 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Run a hub and two clusters on this machine, with the guestbook, until Ctrl-C.
-	$(call until_interrupted,demo,--transport=$(TRANSPORT))
+	@$(NEEDS)
+	$(call until_interrupted,demo,--transport=$(TRANSPORT) $(if $(OPEN),--open))
 
 .PHONY: fleet-up
 fleet-up: ## Start a hub and two clusters without Towline.
+	@$(NEEDS)
 	$(call until_interrupted,fleet,up --transport=$(TRANSPORT))
 
 .PHONY: fleet-down

@@ -25,10 +25,11 @@ func main() { os.Exit(run()) }
 // run returns the exit code: 130 after Ctrl-C during the start, as in a shell.
 func run() int {
 	transport := flag.String("transport", fleet.TransportHub, "where the works are: hub (in its etcd) or maestro")
+	open := flag.Bool("open", false, "open the status page in a browser")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	err := demo(ctx, *transport)
+	err := demo(ctx, *transport, *open)
 	switch {
 	case err == nil:
 		return 0
@@ -40,17 +41,23 @@ func run() int {
 	return 1
 }
 
-func demo(ctx context.Context, transport string) error {
+func demo(ctx context.Context, transport string, open bool) error {
 	folder, err := os.MkdirTemp("", "towline-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	binary := filepath.Join(folder, "towline")
+	binary, plugin := filepath.Join(folder, "towline"), filepath.Join(folder, "kubectl-towline")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built := make(chan error, 1)
-	go func() { built <- towline.Compile(ctx, "towline", binary) }() // beside the fleet
+	go func() { // beside the fleet
+		err := towline.Compile(ctx, "towline", binary)
+		if err == nil && open {
+			err = towline.Compile(ctx, "kubectl-towline", plugin)
+		}
+		built <- err
+	}()
 	f, err := fleet.Start(ctx, fleet.Options{
 		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
 		ArgoCD: fleet.ArgoCDOr("3"), // one version builds faster than two
@@ -91,6 +98,13 @@ func demo(ctx context.Context, transport string) error {
 	}
 	if err := show(ctx, f); err != nil {
 		return err
+	}
+	if open {
+		stop, err := servePage(ctx, plugin, f.Hub.Kubeconfig())
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	howTo(f)
 	select {
