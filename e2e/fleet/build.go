@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,8 +28,13 @@ type Builder struct {
 	ArgoCD []string
 	// Transport is as in Options: Maestro is built only for a fleet with Maestro.
 	Transport string
+	// Releases is the address of the released programs, or "off" for a build. Default: $TOWLINE_FLEET_RELEASES, else the
+	// project's releases. If the download fails, the programs are built.
+	Releases string
 	// Progress receives a line when a program is built. By default, no lines are printed.
 	Progress io.Writer
+
+	checksums string // the list of released archives; default: released.txt
 }
 
 // Programs are built programs and the manifests of their modules.
@@ -124,6 +131,8 @@ func (b *Builder) complete() (err error) {
 			return err
 		}
 	}
+	b.Releases = cmp.Or(b.Releases, os.Getenv(ReleasesEnv), defaultReleases)
+	b.checksums = cmp.Or(b.checksums, checksums)
 	if b.SourceDir == "" {
 		root, err := checkoutRoot()
 		if err != nil {
@@ -148,7 +157,7 @@ func defaultCacheDir() (string, error) {
 // folderOf returns the folder of a set. The folder's name has a hash of all inputs of the programs. The files of an
 // existing folder are therefore valid in every checkout.
 func (b *Builder) folderOf(set programSet) (string, error) {
-	key, err := setKey(filepath.Join(b.SourceDir, set.name), set)
+	key, err := setKey(filepath.Join(b.SourceDir, set.name), set, runtime.Version())
 	return filepath.Join(b.CacheDir, set.name+"-"+key), err
 }
 
@@ -173,6 +182,11 @@ func (b *Builder) buildSet(ctx context.Context, set programSet, run *buildRun) (
 		return "", err
 	}
 	defer unlock()
+	if set.lacksProgram(folder) {
+		if err := b.download(ctx, source, folder, set); err != nil {
+			fmt.Fprintf(b.Progress, "building the programs of the set %s here, because %v\n", set.name, err)
+		}
+	}
 	for _, prog := range set.programs {
 		run.n++
 		if err := b.compile(ctx, source, folder, set, prog, run); err != nil {
@@ -200,6 +214,14 @@ func (s programSet) complete(folder string) bool {
 		}
 	}
 	return true
+}
+
+// lacksProgram returns whether a program is missing in a set's folder.
+func (s programSet) lacksProgram(folder string) bool {
+	return slices.ContainsFunc(s.programs, func(p program) bool {
+		_, err := os.Stat(filepath.Join(folder, p.name))
+		return err != nil
+	})
 }
 
 func (s programSet) link(folder string) error {
@@ -254,7 +276,8 @@ func (s programSet) flags(ctx context.Context, source string) ([]string, error) 
 		linker += " -X " + v.variable + "=" + v.prefix + strings.TrimPrefix(module, "v")
 	}
 	// The linker leaves out the debugger's data. Without the data, the compiler takes a fifth less time.
-	return []string{"-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=" + linker}, nil
+	// Without the commit of the checkout, the same sources give the same program.
+	return []string{"-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags=" + linker}, nil
 }
 
 // goCommand runs the go tool inside a module of the programs. With an error, the text is the tool's standard error.
@@ -286,7 +309,7 @@ func newGoCommand(ctx context.Context, dir string, args ...string) (*exec.Cmd, e
 
 // setKey returns a hash of all inputs of a set's programs: versions, sums, the compiler, the set's own sources, the
 // variables of the linker, and the list of the manifests.
-func setKey(source string, set programSet) (string, error) {
+func setKey(source string, set programSet, goVersion string) (string, error) {
 	hash := sha256.New()
 	files := []string{filepath.Join(source, "go.mod"), filepath.Join(source, "go.sum")}
 	for _, pattern := range set.sources {
@@ -304,7 +327,7 @@ func setKey(source string, set programSet) (string, error) {
 		fmt.Fprintf(hash, "%s %d\n", filepath.Base(file), len(data))
 		hash.Write(data)
 	}
-	fmt.Fprintf(hash, "%s %s %s %v %v", runtime.Version(), runtime.GOOS, runtime.GOARCH, set.manifests, set.versions)
+	fmt.Fprintf(hash, "%s %s %s %v %v", goVersion, runtime.GOOS, runtime.GOARCH, set.manifests, set.versions)
 	return hex.EncodeToString(hash.Sum(nil))[:12], nil
 }
 

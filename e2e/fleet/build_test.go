@@ -137,23 +137,23 @@ func TestWarmCacheNeedsNoGo(t *testing.T) {
 func TestKeyFollowsTheInputs(t *testing.T) {
 	source, set := tinyModule(t)
 	dir := filepath.Join(source, "tiny")
-	before, err := setKey(dir, set)
+	before, err := setKey(dir, set, "go1.26.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, _ := setKey(dir, set); again != before {
+	if again, _ := setKey(dir, set, "go1.26.0"); again != before {
 		t.Error("the key changes by itself")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go.sum"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if after, _ := setKey(dir, set); after == before {
+	if after, _ := setKey(dir, set, "go1.26.0"); after == before {
 		t.Error("the key does not follow go.sum")
 	}
 	if err := os.Remove(filepath.Join(dir, "go.sum")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := setKey(dir, set); err == nil {
+	if _, err := setKey(dir, set, "go1.26.0"); err == nil {
 		t.Error("an incomplete module has a key")
 	}
 }
@@ -162,14 +162,14 @@ func TestKeyFollowsASetsOwnSources(t *testing.T) {
 	source, set := tinyModule(t)
 	dir := filepath.Join(source, "tiny")
 	set.sources = []string{"main.go"}
-	before, err := setKey(dir, set)
+	before, err := setKey(dir, set, "go1.26.0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { println() }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if after, _ := setKey(dir, set); after == before {
+	if after, _ := setKey(dir, set, "go1.26.0"); after == before {
 		t.Error("the key does not follow main.go")
 	}
 }

@@ -50,3 +50,20 @@ func newAssets() *cobra.Command {
 		},
 	}
 }
+
+func newArchive() *cobra.Command {
+	return &cobra.Command{
+		Use:   "archive FOLDER",
+		Short: "Build the program of the fleet, and write the archive of a release into a folder; the checksum must be in released.txt",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			builder := fleet.Builder{Progress: cmd.ErrOrStderr()}
+			line, err := builder.Archive(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), line)
+			return nil
+		},
+	}
+}

@@ -37,7 +37,7 @@ func newRoot() *cobra.Command {
 		newUp(&dir), newDown(&dir), newStatus(&dir), newEnv(&dir),
 		newAct(&dir, "stop", "Stop a process or a group of a plane"),
 		newAct(&dir, "start", "Start again what stop stopped"),
-		newRebuild(&dir), newBuild(), newAssets(),
+		newRebuild(&dir), newBuild(), newAssets(), newArchive(),
 	)
 	return root
 }
