@@ -44,9 +44,6 @@ func newBundleCommand(o *options) *cobra.Command {
 }
 
 func (o *bundleOptions) run(ctx context.Context) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	config, err := (&checkOptions{options: o.options}).checked()
 	if err != nil {
 		return err

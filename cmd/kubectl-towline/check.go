@@ -45,9 +45,6 @@ func newCheckCommand(o *options) *cobra.Command {
 }
 
 func (o *checkOptions) run(ctx context.Context) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	lines, err := o.lines(ctx)
 	if err != nil {
 		return err

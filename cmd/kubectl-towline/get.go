@@ -33,11 +33,8 @@ func (s *scope) where() (string, error) {
 	return s.namespace()
 }
 
-// begin checks the flags, and connects.
+// begin connects, and returns the namespace of the flags.
 func (s *scope) begin() (*hub, string, error) {
-	if err := s.validate(); err != nil {
-		return nil, "", err
-	}
 	namespace, err := s.where()
 	if err != nil {
 		return nil, "", err

@@ -85,6 +85,7 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl towline"},
 		Long: "See the progress of Applications for pull from the ApplicationSet to the cluster, and the reasons.\n\n" +
 			"Exit codes: 0 good, 1 error, 2 blocked, 3 waiting, 4 your rights are not enough for an answer.",
+		PersistentPreRunE: func(*cobra.Command, []string) error { return o.validate() },
 	}
 	o.addFlags(cmd.PersistentFlags())
 	cmd.SetOut(streams.Out)

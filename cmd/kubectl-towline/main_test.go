@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -37,6 +40,33 @@ func TestExitCode(t *testing.T) {
 			t.Errorf("%s: %d, %q", title, code, out.String())
 		}
 	}
+}
+
+// TestUnknownOutput checks that each command refuses an unknown format before the command reads the hub.
+func TestUnknownOutput(t *testing.T) {
+	var check func(cmd *cobra.Command, path []string)
+	check = func(cmd *cobra.Command, path []string) {
+		for _, sub := range cmd.Commands() {
+			check(sub, append(slices.Clone(path), sub.Name()))
+		}
+		if !cmd.Runnable() || cmd.Name() == "help" {
+			return
+		}
+		t.Run(strings.Join(path, " "), func(t *testing.T) {
+			root := newCommand(genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard})
+			found, _, err := root.Find(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found.Args = cobra.ArbitraryArgs // the names of objects do not matter
+			root.SetArgs(append(path, "--output", "xml", "--kubeconfig", filepath.Join(t.TempDir(), "missing")))
+			want := `--output: "xml" is not one of ` + strings.Join(formats, ", ")
+			if err := root.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+	check(newCommand(genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}), nil)
 }
 
 // TestApplicationSet checks that nested generators are found, and that invalid objects have none.

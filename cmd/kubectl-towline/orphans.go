@@ -99,9 +99,6 @@ func (o *orphansOptions) orphans(ctx context.Context, h *hub) ([]workv1.Manifest
 }
 
 func (o *orphansOptions) list(ctx context.Context) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	h, err := o.connect()
 	if err != nil {
 		return err
@@ -184,9 +181,6 @@ func (o *orphansOptions) decide(ctx context.Context, names []string) error {
 		return fmt.Errorf("name ManifestWorks or select them, and not both")
 	case !slices.Contains(dryRuns, o.dryRun):
 		return fmt.Errorf("--dry-run: %q is not one of none, client, server", o.dryRun)
-	}
-	if err := o.validate(); err != nil {
-		return err
 	}
 	h, err := o.connect()
 	if err != nil {

@@ -55,9 +55,6 @@ func newStatusCommand(o *options) *cobra.Command {
 }
 
 func (o *statusOptions) run(ctx context.Context, arg string) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	kind, name, err := splitName(arg)
 	switch {
 	case err != nil:

@@ -42,7 +42,7 @@ func (o *verbOptions) validateVerb(args []string) error {
 	case o.wait && (o.cluster != "" || o.set != ""):
 		return fmt.Errorf("--wait is for Applications: a pause of many is seen on each, with kubectl towline why")
 	}
-	return o.validate()
+	return nil
 }
 
 func (o *verbOptions) run(ctx context.Context, args []string) error {

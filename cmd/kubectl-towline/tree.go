@@ -48,9 +48,6 @@ func newTreeCommand(o *options) *cobra.Command {
 }
 
 func (t *treeOptions) run(ctx context.Context, arg string) error {
-	if err := t.validate(); err != nil {
-		return err
-	}
 	namespace, err := t.namespace()
 	if err != nil {
 		return err

@@ -46,9 +46,6 @@ func newWhyCommand(o *options) *cobra.Command {
 }
 
 func (o *whyOptions) run(ctx context.Context, name string) error {
-	if err := o.validate(); err != nil {
-		return err
-	}
 	namespace, err := o.namespace()
 	if err != nil {
 		return err
