@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -82,57 +81,3 @@ func unsupported(s argocd.Source) string {
 	}
 	return ""
 }
-
-// Through replaces the address of each source in the fields of a spec, or of the sync of an operation, with the address
-// at a cluster's agent. All other fields keep their bytes. An error names the field with the wrong shape.
-func Through(agent string, fields map[string]json.RawMessage) error {
-	if raw, ok := fields["source"]; ok && !isNull(raw) {
-		out, err := replace(agent, raw)
-		if err != nil {
-			return fmt.Errorf("source: %w", err)
-		}
-		fields["source"] = out
-	}
-	raw, ok := fields["sources"]
-	if !ok || isNull(raw) {
-		return nil
-	}
-	var sources []json.RawMessage
-	if err := json.Unmarshal(raw, &sources); err != nil {
-		return fmt.Errorf("sources: %w", err)
-	}
-	for i := range sources {
-		out, err := replace(agent, sources[i])
-		if err != nil {
-			return fmt.Errorf("sources[%d]: %w", i, err)
-		}
-		sources[i] = out
-	}
-	out, err := json.Marshal(sources)
-	fields["sources"] = out
-	return err
-}
-
-func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
-
-// replace returns a source with the address at the agent. A source without an address stays unchanged.
-func replace(agent string, raw json.RawMessage) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	var repo string
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, err
-	}
-	if at, ok := fields["repoURL"]; ok {
-		if err := json.Unmarshal(at, &repo); err != nil {
-			return nil, fmt.Errorf("repoURL: %w", err)
-		}
-	}
-	if repo == "" {
-		return raw, nil
-	}
-	fields["repoURL"], _ = json.Marshal(At(agent, repo)) //nolint:errchkjson // a text has a JSON form
-	return json.Marshal(fields)
-}
-
-// At returns the address of a repository at a cluster's agent.
-func At(agent, repo string) string { return strings.TrimRight(agent, "/") + "/" + Name(repo) }

@@ -1,0 +1,57 @@
+package source
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// IsAt returns whether an address is the address of a repository at an agent. Only the name in the address counts. The
+// hub may have changed the address of the agent since, and an Application may read from the Git server by now. The name
+// contains a hash of the repository's whole address, so a cluster can name only a repository that the hub names, too.
+func IsAt(address, repo string) bool {
+	return strings.HasPrefix(address, "https://") && strings.HasSuffix(address, "/"+Name(repo))
+}
+
+// Known are the addresses of an Application's repositories that the hub knows.
+type Known []string
+
+// KnownOf returns the addresses in the spec of the hub's Application, and in the shown history. No cluster can write
+// either.
+func KnownOf(app *argocd.Application) Known {
+	out := Addresses(app.Spec.Raw)
+	for i := range app.Status.History {
+		d := &app.Status.History[i]
+		for _, s := range d.Sources {
+			out = append(out, s.RepoURL)
+		}
+		if d.Source != nil {
+			out = append(out, d.Source.RepoURL)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Own returns the repository of an address at an agent, or the address itself for an unknown repository.
+func (k Known) Own(address string) string {
+	for _, repo := range k {
+		if IsAt(address, repo) {
+			return repo
+		}
+	}
+	return address
+}
+
+// InText replaces the addresses at an agent in a text. Unknown addresses stay.
+func (k Known) InText(text string) string {
+	for _, repo := range k {
+		if name := Name(repo); strings.Contains(text, "/"+name) {
+			at := regexp.MustCompile(`https://[A-Za-z0-9.:/_-]*/` + name + `\b`)
+			text = at.ReplaceAllLiteralString(text, repo)
+		}
+	}
+	return text
+}
