@@ -184,7 +184,7 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if refusal != nil && !work.StillBrings(w, seen.App) {
+		if refusal != nil && !work.StillBrings(w, seen.Clusters[w.Namespace].Reading(seen.App)) {
 			seen.Return[w.UID] = refusal
 		}
 	}

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -58,6 +59,20 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 			work.AskOrigin(desired)
 		}
 	}
+}
+
+// claimsDirectly reports whether the work compares the cluster's existing Application by the addresses of the Git servers,
+// although the Application is to read through the hub. An existing Application names the author's addresses, and the
+// addresses at the agent would always be different values. After the adoption, the next write changes the addresses.
+func (v *view) claimsDirectly() bool {
+	own := v.sent()
+	switch {
+	case v.App.SourceAddress == "" || own == nil || work.UpdateModeOf(own) != work.Apply || !work.AsksOrigin(own) || applied(own):
+		return false
+	case !work.ReadsThroughHub(own): // after a refusal
+		return true
+	}
+	return work.Reported(own) && !work.RefusedForEdit(own) && strings.Contains(work.Refused(own), ".spec.source")
 }
 
 // broughtBefore reports whether the work of an earlier Application of the same name has delivered the cluster's

@@ -53,7 +53,9 @@ const usualAnswers = 32
 
 // Decide returns the plan for an Application.
 func Decide(f Facts, o Options) Plan {
-	f.App = withSourceAddress(f.App, f.Clusters)
+	if f.App != nil {
+		f.App = f.Clusters[f.App.Cluster()].Reading(f.App)
+	}
 	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}}}
 	d.plan.Trace = make([]gate.Said, 0, usualAnswers)
 	d.plan.Intent = intentOf(&f)

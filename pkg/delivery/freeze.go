@@ -97,5 +97,5 @@ func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if unanswered || requests.Last.State == relay.OnItsWay {
 		return w, false
 	}
-	return work.FreezePutBack(w, v.App, requests)
+	return work.FreezePutBack(w, v.subject(w).app, requests)
 }

@@ -29,13 +29,17 @@ func (v *view) relocates() bool {
 		work.CarriesTo(v.Own, from) // otherwise the cluster has changed the content of the work
 }
 
-// allowed returns the Application, at the target that is allowed now. If the work carries a request, the target stays
-// until the answer to the request.
+// allowed returns the Application, at the target and with the addresses of repositories that are allowed now. If the work
+// carries a request, the target stays until the answer to the request.
 func (v *view) allowed() *argocd.Application {
-	if v.relocates() && work.CarriesRequest(v.Own) {
-		return work.ApplicationOn(v.App, v.Own)
+	app := v.App
+	if v.claimsDirectly() {
+		app = app.ReadingAt("")
 	}
-	return v.App
+	if v.relocates() && work.CarriesRequest(v.Own) {
+		return work.ApplicationOn(app, v.Own)
+	}
+	return app
 }
 
 // returnFirst handles a change of the namespace while the work carries a request. A request has no finalizers, so the

@@ -1,35 +1,12 @@
 package delivery
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/source"
 )
-
-// withSourceAddress returns the Application with the address at which the target cluster reads repositories through the
-// hub, or the Application itself if the cluster reads from the Git servers. The annotation of the Application has
-// priority over the label of the ManagedCluster.
-func withSourceAddress(app *argocd.Application, clusters map[string]managedcluster.Facts) *argocd.Application {
-	if app == nil {
-		return nil
-	}
-	cluster := clusters[app.Cluster()]
-	through := cluster.SourceHub
-	if choice := app.Annotations[apis.AnnotationSource]; choice != "" {
-		through = choice == apis.SourceHub
-	}
-	if !through {
-		return app
-	}
-	out := *app
-	out.SourceAddress = cmp.Or(cluster.SourceAddress, apis.DefaultSourceAddress)
-	return &out
-}
 
 // checkSources blocks an Application whose sources cannot come through the hub.
 func checkSources(v *view) verdict {

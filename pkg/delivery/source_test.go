@@ -86,3 +86,110 @@ func TestSourcesClose(t *testing.T) {
 		}
 	}
 }
+
+// sentThrough renders the works of a situation with sources through the hub.
+func sentThrough(s *situation) { s.App.SourceAddress = apis.DefaultSourceAddress }
+
+// changeOf returns the planned change of a work, and the text of the planned Application.
+func changeOf(t *testing.T, s *situation) (w *workv1.ManifestWork, raw string) {
+	t.Helper()
+	plan := Decide(s.Facts, s.Options)
+	if len(plan.Steps) != 1 || plan.Steps[0].Verb != work.VerbUpdate {
+		t.Fatalf("the plan is %q, %v", outline(&plan), plan.Conditions)
+	}
+	return plan.Steps[0].Work, string(plan.Steps[0].Work.Spec.Workload.Manifests[0].Raw)
+}
+
+// TestSourcesChange: the Application on the cluster follows each change of the choice. A released Application reads from
+// the Git server.
+func TestSourcesChange(t *testing.T) {
+	const repo = "https://git.example.com/apps"
+	app := func() *fixture.ApplicationBuilder {
+		return fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"` + repo + `"}}`)
+	}
+	hub := source.At(apis.DefaultSourceAddress, repo)
+	formerly := func(s *situation) { s.App.SourceAddress = "https://former" }
+	for title, test := range map[string]struct {
+		is    *situation
+		want  string
+		names string
+	}{
+		"to the hub":           {of(app()).own(t).cluster("cluster1", gitless), hub, source.Name(repo)},
+		"to direct":            {of(app()).with(sentThrough).own(t), repo, ""},
+		"to another address":   {of(app()).with(formerly).own(t).cluster("cluster1", gitless), hub, source.Name(repo)},
+		"released":             {of(app().Annotation(apis.AnnotationRelease, "true")).with(sentThrough).own(t).cluster("cluster1", gitless), repo, ""},
+		"released since":       {of(app().Annotation(apis.AnnotationRelease, "true")).with(formerly).own(t), repo, ""},
+		"without the label":    {of(app().NoLabel(apis.LabelPull)).with(sentThrough).own(t).cluster("cluster1", gitless), repo, ""},
+		"on a former cluster":  {of(app().Annotation(apis.AnnotationRelease, "true")).with(sentThrough).at(t, "cluster2", "other"), repo, ""},
+		"released, as it was":  {of(app().Annotation(apis.AnnotationRelease, "true")).own(t), repo, ""},
+		"refused, as the user": {of(app()).with(sentThrough).own(t, asksWhoseIs(".spec.source.repoURL")).cluster("cluster1", gitless), repo, ""},
+		"adopted":              {of(app()).own(t, claimsBy(work.Apply)).cluster("cluster1", gitless), hub, source.Name(repo)},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w, raw := changeOf(t, test.is)
+			if !strings.Contains(raw, `"repoURL":"`+test.want+`"`) || w.Annotations[apis.AnnotationSources] != test.names {
+				t.Errorf("the work names %q, and has %s", w.Annotations[apis.AnnotationSources], raw)
+			}
+		})
+	}
+}
+
+// asksWhoseIs makes a work ask for the owner of the cluster's Application. The agent may not change the fields, and has
+// found the Application.
+func asksWhoseIs(fields string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		work.SetUpdateMode(w, work.Apply)
+		work.AskOrigin(w)
+		refuses(`x: Apply failed with 1 conflict: conflict with "kubectl": ` + fields)(w)
+	}
+}
+
+// TestSourcesOfAnExistingApplication: Towline takes over an Application with the address that the author knows. The next
+// write replaces the address by force.
+func TestSourcesOfAnExistingApplication(t *testing.T) {
+	app := func() *fixture.ApplicationBuilder { return fixture.Application("guestbook") }
+	refused := []string{"PropagationError AdoptionRefused"}
+	unanswered := func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }
+	decides(t, map[string]row{
+		"another path": {
+			is:   of(app()).own(t, asksWhoseIs(".spec.source.path")).cluster("cluster1", gitless),
+			want: refused, says: ".spec.source.path"},
+		"another project": {
+			is:   of(app()).with(sentThrough).own(t, asksWhoseIs(".spec.project")).cluster("cluster1", gitless),
+			want: refused, says: ".spec.project"},
+		"asked as the user, without an answer": {
+			is:   of(app()).own(t, claimsBy(work.Apply), work.AskOrigin, unanswered).cluster("cluster1", gitless),
+			want: []string{}},
+		"on its way for the first time": {
+			is:   of(app()).own(t, claimsBy(work.Apply), unanswered).cluster("cluster1", gitless),
+			want: []string{"update cluster1"}},
+	})
+	adopted := of(app()).own(t, claimsBy(work.Apply)).cluster("cluster1", gitless)
+	if w, _ := changeOf(t, adopted); work.UpdateModeOf(w) != work.ForceApply {
+		t.Error("the address of the agent conflicts with the address of the author")
+	}
+}
+
+// TestSubjectReadsAsItsCluster: a work on a former cluster has the addresses for the former cluster.
+func TestSubjectReadsAsItsCluster(t *testing.T) {
+	s := of(fixture.Application("guestbook")).at(t, "cluster2", "other").own(t).cluster("cluster2", gitless)
+	v := &view{Facts: &s.Facts}
+	if v.subject(s.Own).app.SourceAddress != "" || v.subject(s.Others[0]).app.SourceAddress != apis.DefaultSourceAddress {
+		t.Error("the cluster of the work does not decide")
+	}
+	if v = (&view{Facts: &s.gone().Facts}); v.subject(s.Others[0]).app != nil {
+		t.Error("an Application appears")
+	}
+}
+
+// TestSourcesWithARefresh: a requested refresh reaches a cluster that reads through the hub, with the addresses for the
+// cluster.
+func TestSourcesWithARefresh(t *testing.T) {
+	s := of(fixture.Application("guestbook").Annotation(apis.AnnotationRefresh, "hard")).with(sentThrough).own(t).cluster("cluster1", gitless)
+	_, raw := changeOf(t, s)
+	for _, part := range []string{`"` + apis.AnnotationRefresh + `":"hard"`, `"repoURL":"` + apis.DefaultSourceAddress + `/`} {
+		if !strings.Contains(raw, part) {
+			t.Errorf("the Application on the cluster has no %s: %s", part, raw)
+		}
+	}
+}

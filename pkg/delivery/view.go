@@ -31,8 +31,11 @@ func (v *view) knows(n Need) bool { return n&^v.Known == 0 }
 // target returns the facts of the Application's target cluster.
 func (v *view) target() managedcluster.Facts { return v.Clusters[v.App.Cluster()] }
 
-// subject returns a work as the subject of a step.
-func (v *view) subject(w *workv1.ManifestWork) *subject { return &subject{w, v.App} }
+// subject returns a work as the subject of a step. The cluster of the work may read repositories in another way than the
+// target cluster.
+func (v *view) subject(w *workv1.ManifestWork) *subject {
+	return &subject{w, v.Clusters[w.Namespace].Reading(v.App)}
+}
 
 // deletionRequested reports whether a work's deletion has been requested, by the plan or before.
 func (v *view) deletionRequested(w *workv1.ManifestWork) bool {

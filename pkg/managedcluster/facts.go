@@ -8,6 +8,7 @@
 package managedcluster
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,6 +94,23 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 		f.SourceAddress = namespace.Annotations[apis.AnnotationSourceAddress]
 	}
 	return f
+}
+
+// Reading returns an Application with the address at which the cluster reads the Application's repositories through the
+// hub, or without an address if the cluster reads from the Git servers. The annotation of the Application has priority
+// over the label of the ManagedCluster.
+func (f Facts) Reading(app *argocd.Application) *argocd.Application {
+	if app == nil {
+		return nil
+	}
+	through, address := f.SourceHub, ""
+	if choice := app.Annotations[apis.AnnotationSource]; choice != "" {
+		through = choice == apis.SourceHub
+	}
+	if through {
+		address = cmp.Or(f.SourceAddress, apis.DefaultSourceAddress)
+	}
+	return app.ReadingAt(address)
 }
 
 // Detached returns why the hub has released an existing cluster; empty for a cluster that is not released.

@@ -18,6 +18,9 @@ import (
 // the owner reference to the AppliedManifestWork. The marks of the hub's controllers (argocd.IsMark), sent by an
 // earlier version of Towline, are removed too. Release returns an error for a work without a readable Application.
 //
+// An Application that reads through the hub gets the addresses of the repositories from app. Without the hub's
+// Application, or for a repository that the hub does not know any more, the address of the cluster's agent stays.
+//
 // In a work with a request, the hub's Application app replaces the request. A nil app means: the hub has no
 // Application any more. The cluster's Application then loses only the mark of ownership.
 //
@@ -25,10 +28,16 @@ import (
 // ownership.
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
+	if app != nil {
+		app = app.ReadingAt("")
+	}
 	if CarriesRequest(w) {
 		if err := putBack(out, app); err != nil {
 			return nil, err
 		}
+	}
+	if err := readDirectly(out, app); err != nil {
+		return nil, err
 	}
 	if err := setFinalizers(out, nil, askLeft(out, false)); err != nil {
 		return nil, err
@@ -52,7 +61,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
 	}
-	if CarriesRequest(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
+	if CarriesRequest(w) || ReadsThroughHub(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
 		return false
 	}
 	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })

@@ -1,13 +1,63 @@
 package work
 
 import (
+	"fmt"
+	"path"
+	"slices"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // ReadsThroughHub returns whether the cluster of a work may read the Application's repositories through the hub.
 func ReadsThroughHub(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationSources] != "" }
+
+// RepositoriesOf returns the repositories of the addresses in a work. An address at the cluster's agent is left out if
+// the hub's Application does not know the repository any more: towline-source does not serve such a repository.
+func RepositoriesOf(w *workv1.ManifestWork, app *argocd.Application, addresses []string) (out []string) {
+	known, names := source.KnownOf(app), source.ReadNames(w.Annotations[apis.AnnotationSources])
+	for _, address := range addresses {
+		repo := known.Own(address)
+		if repo == address && slices.Contains(names, path.Base(address)) {
+			continue
+		}
+		out = append(out, repo)
+	}
+	return out
+}
+
+// readDirectly gives the Application in a work the addresses of the repositories from the hub's Application, in place of
+// the addresses at the cluster's agent. A nil app tells no address.
+func readDirectly(w *workv1.ManifestWork, app *argocd.Application) error {
+	delete(w.Annotations, apis.AnnotationSources)
+	if app == nil {
+		return nil
+	}
+	known := source.KnownOf(app)
+	for i := range w.Spec.Workload.Manifests {
+		m := &w.Spec.Workload.Manifests[i]
+		if held := readManifest(m.Raw); held == nil || len(held.Spec.Raw) == 0 {
+			continue
+		}
+		fields, err := object(m.Raw)
+		if err != nil {
+			return err
+		}
+		spec, err := object(fields["spec"])
+		if err != nil {
+			return fmt.Errorf("spec: %w", err)
+		}
+		if err := known.Back(spec); err != nil {
+			return fmt.Errorf("spec.%w", err)
+		}
+		fields["spec"] = jsonOf(spec)
+		m.Raw = jsonOf(fields)
+	}
+	return nil
+}
 
 // CloseSources ends the right of a cluster to read the Application's repositories through the hub, and reports whether
 // the work had to change. The content of the work stays.

@@ -1,11 +1,15 @@
 package work_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/source"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -61,5 +65,76 @@ func TestSourceOfOperation(t *testing.T) {
 				t.Errorf("address %q: no %s in %s", address, part, raw)
 			}
 		}
+	}
+}
+
+// TestReleaseReadsDirectly: a released Application reads from the Git servers, because nobody serves the address at the
+// agent for it any more.
+func TestReleaseReadsDirectly(t *testing.T) {
+	app := fixture.Application("guestbook").Sources(2).Obj()
+	addresses := source.Addresses(app.Spec.Raw)
+	app.SourceAddress = agent
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, changed := work.CloseSources(w)
+	if !changed {
+		t.Fatal("the work names no repositories")
+	}
+	request, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := work.Carry(request, app, work.Request{Operation: []byte(`{"sync":{}}`), Version: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	for title, w := range map[string]*workv1.ManifestWork{"an Application": w, "without a right": closed, "a request": request} {
+		out, err := work.Release(w, app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := string(out.Spec.Workload.Manifests[0].Raw)
+		for _, address := range addresses {
+			if !strings.Contains(raw, `"`+address+`"`) || strings.Contains(raw, agent) {
+				t.Errorf("%s: the released Application is %s", title, raw)
+			}
+		}
+		if !work.Released(out) || work.ReadsThroughHub(out) {
+			t.Errorf("%s: the work is not released: %v", title, out.Annotations)
+		}
+	}
+	lost, err := work.Release(w, nil)
+	if err != nil || !work.Released(lost) || !strings.Contains(string(lost.Spec.Workload.Manifests[0].Raw), agent) {
+		t.Errorf("the Application is gone from the hub: %v, %+v", err, lost)
+	}
+	early := w.DeepCopy()
+	early.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	if work.Released(early) {
+		t.Error("a released Application reads through the hub")
+	}
+}
+
+// TestRepositoriesOf: the AppProject of the hub judges the repositories behind the addresses in a work.
+func TestRepositoriesOf(t *testing.T) {
+	app := fixture.Application("guestbook").Sources(2).Obj()
+	addresses := source.Addresses(app.Spec.Raw)
+	app.SourceAddress = agent
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := []string{source.At(agent, addresses[0]), "https://other.example.com", source.At(agent, addresses[1])}
+	want := []string{addresses[0], "https://other.example.com", addresses[1]}
+	if got := work.RepositoriesOf(w, app, sent); !slices.Equal(got, want) {
+		t.Errorf("got %v, not %v", got, want)
+	}
+	app.Spec.Raw = []byte(`{"source":{"repoURL":"` + addresses[1] + `"}}`)
+	if got := work.RepositoriesOf(w, app, sent); !slices.Equal(got, want[1:]) {
+		t.Errorf("the hub's Application has another source: got %v, not %v", got, want[1:])
+	}
+	planted := source.At(agent, "https://evil.example.com")
+	if got := work.RepositoriesOf(w, app, []string{planted}); !slices.Equal(got, []string{planted}) {
+		t.Errorf("a cluster planted an address: got %v", got)
 	}
 }

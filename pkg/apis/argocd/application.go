@@ -39,6 +39,16 @@ type Application struct {
 	SourceAddress string `json:"-"`
 }
 
+// ReadingAt returns the Application with a SourceAddress. The rest of the Application is shared.
+func (a *Application) ReadingAt(address string) *Application {
+	if a.SourceAddress == address {
+		return a
+	}
+	out := *a
+	out.SourceAddress = address
+	return &out
+}
+
 // ApplicationList is a list of Applications.
 //
 // +kubebuilder:object:root=true
