@@ -181,6 +181,7 @@ func (seen *observation) refusedThere(
 	if carried != nil {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
 		if read, err := authorization.ReadSent(carried); err == nil {
+			read.Sources = work.RepositoriesOf(w, seen.App, read.Sources)
 			request = &read
 		}
 	}
