@@ -31,7 +31,8 @@ type Inventory struct {
 	Sources []Source
 }
 
-// Facts returns the known facts about the Application, or nil if no source has facts.
+// Facts returns the known facts about the Application, or nil if no source has facts. Addresses of repositories in the
+// facts are the addresses of the hub's Application, also for a cluster that reads through the hub.
 func (i *Inventory) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	var known *observed.Facts
 	for _, s := range i.Sources {
@@ -41,5 +42,5 @@ func (i *Inventory) Facts(ctx context.Context, app *argocd.Application) (*observ
 		}
 		known = observed.Combine(known, f)
 	}
-	return known, nil
+	return known.InWordsOf(app), nil
 }

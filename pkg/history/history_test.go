@@ -9,6 +9,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/history"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 const (
@@ -34,7 +35,20 @@ func entries(t *testing.T, fields ...string) []argocd.Deployment {
 	return out
 }
 
-func one(source string) string { return `{"source":` + source + `}` }
+func one(own string) string { return `{"source":` + own + `}` }
+
+// there returns a source in the form of a cluster that reads through the hub.
+func there(own string) string {
+	var s argocd.Source
+	if err := json.Unmarshal([]byte(own), &s); err != nil {
+		panic(err)
+	}
+	out, err := json.Marshal(source.Moved(s, source.At("https://agent.example.com", s.RepoURL)))
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
+}
 
 func several(sources ...string) string { return `{"sources":[` + strings.Join(sources, ",") + `]}` }
 
@@ -80,6 +94,14 @@ func TestShown(t *testing.T) {
 			[]string{one(`{"repoURL":"a","helm":{"valuesObject":{"n":2}}}`)}, nil, nil},
 		"a text in place of a number": {one(`{"repoURL":"a","helm":{"valuesObject":{"n":1}}}`),
 			[]string{one(`{"repoURL":"a","helm":{"valuesObject":{"n":"1"}}}`)}, nil, nil},
+		"at the agent":                     {one(plain), []string{one(there(plain))}, nil, []string{one(plain)}},
+		"at the agent, before and after":   {one(plain), []string{one(plain), one(there(plain))}, nil, []string{one(plain), one(plain)}},
+		"rendering options, at the agent":  {one(helm), []string{one(there(helm))}, nil, []string{one(helm)}},
+		"several sources, at the agent":    {several(helm, values), []string{several(there(helm), there(values))}, nil, []string{several(helm, values)}},
+		"shown before, at the agent":       {one(values), []string{one(there(plain))}, []string{one(plain)}, []string{one(plain)}},
+		"another repository, at the agent": {one(plain), []string{one(there(evil))}, nil, nil},
+		"planted options, at the agent":    {one(bare), []string{one(there(helm))}, nil, nil},
+		"another path, at the agent":       {one(plain), []string{one(strings.Replace(there(plain), "web", "x", 1))}, nil, nil},
 	} {
 		t.Run(title, func(t *testing.T) {
 			reported := entries(t, tc.reported...)

@@ -6,6 +6,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // maxSources is the maximum size of all sources in a shown history, in bytes: Argo CD repeats inline values in every
@@ -104,7 +105,13 @@ func (o origin) is(own origin) bool {
 
 // same reports whether a reported source matches a source of the hub. A report of an older agent has no digest, and
 // does not cover rendering options: it matches only a source without options.
+//
+// A cluster that reads through the hub reports the address at its agent.
 func same(reported, own *argocd.Source) bool {
+	if reported.RepoURL != own.RepoURL && source.IsAt(reported.RepoURL, own.RepoURL) {
+		there := source.Moved(*own, reported.RepoURL)
+		own = &there
+	}
 	if reported.RepoURL != own.RepoURL || reported.Path != own.Path || reported.TargetRevision != own.TargetRevision ||
 		reported.Chart != own.Chart || reported.Ref != own.Ref {
 		return false
