@@ -48,7 +48,7 @@ func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) er
 			continue
 		}
 		for _, app := range index.OfWork(ctx, r.Client, client.ObjectKeyFromObject(w)) {
-			seen.Requested = append(seen.Requested, dependency.ReadSpec(app))
+			seen.Requested = append(seen.Requested, seen.Read(app))
 		}
 	}
 	return nil

@@ -102,6 +102,7 @@ func clusterChanged() predicate.Predicate {
 			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 			const key = apis.AnnotationArgoCDNamespace
 			return before.Annotations[key] != after.Annotations[key] ||
+				before.Labels[apis.AnnotationSource] != after.Labels[apis.AnnotationSource] ||
 				authorization.IsHub(before) != authorization.IsHub(after)
 		},
 	}

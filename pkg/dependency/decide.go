@@ -82,7 +82,7 @@ func (d *decision) project() Intent {
 	}
 	d.carry(d.renderProject(d.reaches(d.Options)...))
 	if d.desired != nil && d.plan.Err == nil {
-		d.plan.Err = addSourceNamespaces(d.desired, d.arrivals(d.Options))
+		d.plan.Err = d.permit(d.desired, d.Options)
 	}
 	if d.desired != nil && d.takes() {
 		Force(d.desired)

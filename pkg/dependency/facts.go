@@ -181,7 +181,7 @@ func (f *Facts) Leads() bool { return f.Kind().leads() }
 // Widens reports whether the delivered AppProject must permit more for the Application than for the observed
 // Applications.
 func (f *Facts) Widens(app *argocd.Application) bool {
-	return goesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
+	return goesElsewhere(app) || f.readsOtherwise(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
 		return u.Permitted && u.App.Namespace == app.Namespace && u.App.ClusterNamespace() == app.ClusterNamespace()
 	})
 }
@@ -204,12 +204,12 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 	case Project:
 		return ProjectKey(f.Key.Namespace, ReadSpec(app).Project) == f.Key
 	case Credential:
-		return f.Secret != nil && propagates(f.Secret.Annotations) && f.Credentials.Needs(ReadSpec(app), f.Secret.Name)
+		return f.Secret != nil && propagates(f.Secret.Annotations) && f.Credentials.Needs(f.Read(app), f.Secret.Name)
 	case Certificate:
 		host, _ := f.certificate()
-		return host != "" && ReadSpec(app).connects(host)
+		return host != "" && f.Read(app).connects(host)
 	case HostKeys:
-		return f.hostKeys() != "" && ReadSpec(app).connectsBySSH()
+		return f.hostKeys() != "" && f.Read(app).connectsBySSH()
 	case Namespace:
 		return NamespaceKey(f.Key.Namespace, app.ClusterNamespace()) == f.Key
 	case Objects:
@@ -266,7 +266,7 @@ func (f *Facts) spec() Spec {
 	if len(f.Users) == 0 {
 		return Spec{}
 	}
-	return ReadSpec(f.Users[0].App)
+	return f.Read(f.Users[0].App)
 }
 
 // carried returns the specs of the Applications in the works of the cluster, including works being deleted. The

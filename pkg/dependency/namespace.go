@@ -2,6 +2,7 @@ package dependency
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -82,11 +83,24 @@ func (f *Facts) sourceNamespaceMissing(o Options, from, to string) bool {
 		!authorization.SourceNamespacePermitted(f.Project, to, f.argocdNamespace(o))
 }
 
-// addSourceNamespaces adds source namespaces to the AppProject of a work.
-func addSourceNamespaces(w *workv1.ManifestWork, more []string) error {
+// permitArrivals lets the AppProject permit the namespaces on the cluster.
+func (f *Facts) permitArrivals(o Options, spec fields) (err error) {
+	more := f.arrivals(o)
 	if len(more) == 0 {
 		return nil
 	}
+	var have []string
+	if listed, ok := spec["sourceNamespaces"]; ok {
+		if err := json.Unmarshal(listed, &have); err != nil {
+			return err
+		}
+	}
+	spec["sourceNamespaces"], err = work.Marshal(append(have, more...))
+	return err
+}
+
+// permit lets the AppProject in a work permit more than the hub's AppProject, for the Applications of the cluster.
+func (f *Facts) permit(w *workv1.ManifestWork, o Options) error {
 	var project, spec fields
 	raw := &w.Spec.Workload.Manifests[0].Raw
 	if err := json.Unmarshal(*raw, &project); err != nil {
@@ -95,16 +109,10 @@ func addSourceNamespaces(w *workv1.ManifestWork, more []string) error {
 	if err := json.Unmarshal(project["spec"], &spec); err != nil {
 		return err
 	}
-	var have []string
-	if listed, ok := spec["sourceNamespaces"]; ok {
-		if err := json.Unmarshal(listed, &have); err != nil {
-			return err
-		}
-	}
-	var err error
-	if spec["sourceNamespaces"], err = work.Marshal(append(have, more...)); err != nil {
+	if err := errors.Join(f.permitArrivals(o, spec), f.permitAgent(spec)); err != nil {
 		return err
 	}
+	var err error
 	if project["spec"], err = work.Marshal(spec); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // Spec holds the fields of an Application's spec for the choice of dependencies.
@@ -12,8 +13,10 @@ type Spec struct {
 	// Project is the name of the AppProject; empty if the spec is unreadable.
 	Project string
 
-	// Repositories are the normalized addresses of the sources. Invalid addresses are left out.
+	// Repositories are the normalized addresses of the sources. Invalid addresses are left out. Through is true if the
+	// cluster reads the repositories through the hub, at these addresses of its agent.
 	Repositories []string
+	Through      bool
 
 	// Namespace is the namespace of the destination; empty if the destination names none.
 	Namespace string
@@ -35,14 +38,23 @@ func ReadSpec(app *argocd.Application) Spec {
 	if err != nil {
 		return Spec{}
 	}
-	out := Spec{Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, At: app.ClusterNamespace()}
-	for _, source := range request.Sources {
-		if u := authorization.NormalizeURL(source); u != "" {
+	out := Spec{
+		Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, At: app.ClusterNamespace(),
+		Through: app.SourceAddress != "",
+	}
+	for _, repo := range request.Sources {
+		if out.Through && repo != "" {
+			repo = source.At(app.SourceAddress, repo)
+		}
+		if u := authorization.NormalizeURL(repo); u != "" {
 			out.Repositories = append(out.Repositories, u)
 		}
 	}
 	return out
 }
+
+// Read reads an Application in its form for the cluster of the dependency.
+func (f *Facts) Read(app *argocd.Application) Spec { return ReadSpec(f.Cluster.Reading(app)) }
 
 // readSent reads an Application from a work.
 func readSent(app *argocd.Application) Spec {
