@@ -11,6 +11,8 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/source"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -646,11 +648,14 @@ func (o *oracle) watched(place string) bool {
 }
 
 // arrived checks the law "arrives": each field of the hub's spec, except for the destination, arrives with the same
-// type.
+// type. An Application that reads through the hub has the addresses at the cluster's agent.
 func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
 	var spec map[string]json.RawMessage
 	must(json.Unmarshal(app.Spec.Raw, &spec))
 	delete(spec, "destination")
+	if at := (managedcluster.Facts{}).Reading(app).SourceAddress; at != "" {
+		must(source.Through(at, spec))
+	}
 	for _, field := range sortedNames(spec) {
 		if there, wanted := a.spec[field], canonical(spec[field]); there != wanted {
 			o.world.fail("arrives", "%s on %s has %s: %s, the hub says %s", app.Name, c.name, field, there, wanted)

@@ -3,6 +3,8 @@ package simulation
 import (
 	"strings"
 	"testing"
+
+	"github.com/towline-io/towline/pkg/apis"
 )
 
 // scripts must each end in the state that the users request: common cases, and cases with earlier bugs.
@@ -27,6 +29,28 @@ var scripts = map[string]string{
 			spec argocd/one text
 			settle
 			spec argocd/one typed`,
+	"read through the hub, and back": `create argocd/one c1 cascade
+			settle
+			source argocd/one hub
+			settle
+			refresh argocd/one hard
+			settle
+			operation argocd/one r1
+			source argocd/one direct`,
+	"read through the hub, and moved during an operation": `create argocd/one c1 cascade
+			source argocd/one hub
+			settle
+			operation argocd/one r1
+			move argocd/one c2`,
+	"read through the hub, and released": `create argocd/one c1 cascade
+			source argocd/one hub
+			settle
+			release argocd/one true
+			settle
+			release argocd/one`,
+	"read through the hub, and on the cluster before": `by-hand c1 argocd/one equal
+			create argocd/one c1 cascade
+			source argocd/one hub`,
 	"released": `create argocd/one c1 cascade
 			settle
 			release argocd/one true`,
@@ -254,6 +278,25 @@ func TestScripts(t *testing.T) {
 				t.Errorf("%s\n%s", w.failure, w)
 			}
 		})
+	}
+}
+
+// TestReleasedSources: a released Application does not read through the hub any more, because the hub would refuse the
+// cluster. The release may come at any time, also while a request is on its way.
+func TestReleasedSources(t *testing.T) {
+	for _, way := range []string{
+		"settle\nrelease argocd/one true", "release argocd/one true", "settle\nlabel argocd/one", "settle\nlabel argocd/one false",
+		"settle\noperation argocd/one r1\nrelease argocd/one true", "settle\nsource argocd/one direct\nrelease argocd/one true",
+		"settle\nrelease argocd/one true\nsource argocd/one direct", "settle\nskip argocd/one",
+	} {
+		w := New(optionsOf(nil))
+		for _, s := range Parse("create argocd/one c1 cascade\nsource argocd/one hub\n" + way + "\nsettle") {
+			w.do(&s)
+		}
+		a := w.cluster("c1").apps[keyNamed("argocd/one")]
+		if w.failure != nil || a != nil && strings.Contains(a.spec["source"], apis.DefaultSourceAddress) {
+			t.Errorf("%s: %v, %v\n%s", way, w.failure, a, w)
+		}
 	}
 }
 
