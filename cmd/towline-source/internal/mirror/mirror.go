@@ -53,8 +53,13 @@ type Options struct {
 	LookTimeout, FetchTimeout time.Duration
 }
 
-// ErrTooLarge means that a repository is larger than MaxBytes.
-var ErrTooLarge = errors.New("the repository is too large")
+var (
+	// ErrTooLarge means that a repository is larger than MaxBytes.
+	ErrTooLarge = errors.New("the repository is too large")
+
+	// ErrNoAnswer means that the Git server did not answer in time.
+	ErrNoAnswer = errors.New("the Git server did not answer in time")
+)
 
 // Mirrors are the mirrors of a process.
 type Mirrors struct {
@@ -232,7 +237,7 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, st
 	}
 	remote := git.Remote{URL: r.Address, Env: env}
 	references := slices.Compact(slices.Sorted(slices.Values(r.References)))
-	lookCtx, cancel := context.WithTimeoutCause(ctx, m.LookTimeout, fmt.Errorf("no answer within %s", m.LookTimeout))
+	lookCtx, cancel := context.WithTimeoutCause(ctx, m.LookTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.LookTimeout))
 	defer cancel()
 	refs, err := git.ReadRefs(lookCtx, remote, references)
 	if err != nil {
@@ -242,7 +247,7 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, st
 	if digest == before {
 		return state, before, nil
 	}
-	fetchCtx, cancel := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("not fetched within %s", m.FetchTimeout))
+	fetchCtx, cancel := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.FetchTimeout))
 	defer cancel()
 	if err := errors.Join(e.Create(ctx), m.fetch(fetchCtx, e, remote, refs, references)); err != nil {
 		return state, before, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -42,7 +43,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	grant, ok, err := h.hub.Of(r.Context(), cluster, name)
 	switch {
 	case err != nil:
-		h.fail(w, err, "the hub does not answer", http.StatusServiceUnavailable)
+		h.fail(w, err, "the hub does not answer", http.StatusServiceUnavailable, cluster, name)
 		return
 	case !ok:
 		http.Error(w, absent, http.StatusNotFound)
@@ -61,7 +62,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	defer done()
 	access, err := h.hub.Credential(r.Context(), grant)
 	if err != nil {
-		h.fail(w, err, "the hub has no usable credential for the repository", http.StatusBadGateway)
+		h.fail(w, err, unusable, http.StatusFailedDependency, cluster, name)
 		return
 	}
 	wanted, err := wants(r, path)
@@ -78,18 +79,20 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take the part for the whole
 	default:
-		h.fail(w, err, "the hub cannot read the repository from the Git server", http.StatusBadGateway)
+		h.fail(w, err, textOf(err), http.StatusFailedDependency, cluster, name)
 	}
 }
 
 // fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
-// learn the network of the hub. Administrators find the error in the status of the Repository.
-func (h *handler) fail(w http.ResponseWriter, err error, text string, code int) {
+// learn the network of the hub. Administrators find the error in the status of the Repository. The code 424 means that
+// the hub works, and the Git server or the credential does not. Agents take 502, 503 and 504 as the absence of the hub,
+// and repeat kept answers.
+func (h *handler) fail(w http.ResponseWriter, err error, text string, code int, cluster, name string) {
 	if errors.Is(err, context.Canceled) {
 		return // the client has left
 	}
-	h.log.Info("A repository was not served", "error", err.Error())
-	http.Error(w, text+": an administrator of the hub finds the reason with kubectl get repositories", code)
+	h.log.Info("A repository was not served", "cluster", cluster, "repository", name, "error", err.Error())
+	http.Error(w, fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", text, cluster, name), code)
 }
 
 // prefix begins the names of all groups of agents.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -31,8 +32,9 @@ const cluster = "cluster1"
 
 // fakeHub permits cluster the repository of a Git server.
 type fakeHub struct {
-	grant grants.Grant
-	fails error
+	grant  grants.Grant
+	fails  error
+	public bool // no credential
 }
 
 func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, error) {
@@ -53,6 +55,9 @@ func (h *fakeHub) Credential(context.Context, grants.Grant) (credential.Credenti
 	if h.fails != nil {
 		return credential.Credential{}, h.fails
 	}
+	if h.public {
+		return credential.Credential{}, nil
+	}
 	return credential.For("default", h.grant.Address, []corev1.Secret{{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeRepository}},
 		Data:       map[string][]byte{"url": []byte(h.grant.Address), "username": []byte(gittest.User), "password": []byte(gittest.Password)},
@@ -63,10 +68,11 @@ func (h *fakeHub) Credential(context.Context, grants.Grant) (credential.Credenti
 type world struct {
 	*testing.T
 
-	git    *gittest.Server
-	hub    *fakeHub
-	config *rest.Config
-	limits *limits
+	git     *gittest.Server
+	hub     *fakeHub
+	config  *rest.Config
+	limits  *limits
+	mirrors *mirror.Mirrors
 }
 
 func serve(t *testing.T) *world {
@@ -86,6 +92,7 @@ func serve(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.mirrors = mirrors
 	config, scheme := newConfig()
 	serving := options.NewSecureServingOptions().WithLoopback()
 	serving.Listener, serving.BindPort, serving.ServerCert.CertDirectory = listener, listener.Addr().(*net.TCPAddr).Port, t.TempDir()
@@ -223,18 +230,37 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// The text of an error names neither the server nor a credential: the cluster may not know the network of the hub.
+// A failure of the Git server has a code of its own: an agent takes 502, 503 and 504 as the absence of the hub. The text
+// names neither the server nor a credential: the cluster may not know the network of the hub.
 func TestErrorTexts(t *testing.T) {
 	w := serve(t)
-	path := source.Path(cluster, source.Name(w.git.URL)) + "/info/refs?service=git-upload-pack"
-	w.git.Down.Store(true)
-	code, body := w.get(path)
-	if code != http.StatusBadGateway || strings.Contains(body, "127.0.0.1") || !strings.Contains(body, "kubectl get repositories") {
-		t.Errorf("a server that is down: %d %s", code, body)
-	}
-	w.hub.fails = errors.New("Secret team-secret has githubAppID")
-	if code, body = w.get(path); code != http.StatusBadGateway || strings.Contains(body, "team-secret") {
-		t.Errorf("an unsupported credential: %d %s", code, body)
+	right := w.hub.grant.Address
+	for title, test := range map[string]struct {
+		down     bool
+		address  string
+		login    bool
+		fails    error
+		maxBytes int64
+		says     string
+	}{
+		"a server that fails":       {down: true, says: unreachable},
+		"no server":                 {address: "http://127.0.0.1:1/apps.git", says: unreachable},
+		"no such repository":        {address: strings.TrimSuffix(right, "apps.git") + "none.git", login: true, says: "no such repository"},
+		"a wrong password":          {address: strings.Replace(right, "127.0.0.1", "localhost", 1), says: "refuses the credential"},
+		"an unverified server":      {address: strings.Replace(w.config.Host, "localhost", "127.0.0.1", 1) + "/apps", says: "cannot verify the Git server"},
+		"an unsupported credential": {fails: errors.New("Secret team-secret has githubAppID"), says: unusable},
+		"a large repository":        {maxBytes: 1, says: tooLarge},
+	} {
+		w.git.Down.Store(test.down)
+		w.hub.fails, w.hub.grant.Address, w.mirrors.MaxBytes = test.fails, cmp.Or(test.address, right), cmp.Or(test.maxBytes, 1<<20)
+		w.hub.public = test.address != "" && !test.login
+		code, body := w.get(source.Path(cluster, w.hub.grant.Name) + "/info/refs?service=git-upload-pack")
+		if code != http.StatusFailedDependency || !strings.Contains(body, test.says) || !strings.Contains(body, "kubectl get repositories -n "+cluster) {
+			t.Errorf("%s: %d %s", title, code, body)
+		}
+		if strings.Contains(body, "127.0.0.1") || strings.Contains(body, "localhost") || strings.Contains(body, "team-secret") {
+			t.Errorf("%s: the text names the server or the Secret: %s", title, body)
+		}
 	}
 }
 
