@@ -72,8 +72,12 @@ func (c *call) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	timer := time.AfterFunc(patience, func() { cancel(errNoAnswer) })
 	resp, err := c.hub.Transport.RoundTrip(r.WithContext(ctx))
-	if timer.Stop() || err == nil {
+	if timer.Stop() {
 		return resp, err
+	}
+	// The end of the request can cause an answer: a server that waits for the end answers with 200 and no body.
+	if err == nil {
+		_ = resp.Body.Close()
 	}
 	return nil, context.Cause(ctx)
 }
@@ -92,6 +96,8 @@ func (c *call) receive(resp *http.Response) error {
 	}
 	text := textOf(resp)
 	switch {
+	case code == http.StatusFailedDependency: // the libraries of Argo CD show the text of 401, 403 and 404 only
+		code = http.StatusNotFound
 	case code == http.StatusUnauthorized: // the client would take 401 for an answer about the client's own password
 		code, text = http.StatusForbidden, "The hub does not accept the identity of the agent."
 	case code < http.StatusBadRequest:

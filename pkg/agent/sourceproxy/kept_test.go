@@ -3,6 +3,7 @@ package sourceproxy
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,24 +55,29 @@ func TestKeptAnswers(t *testing.T) {
 		kept      bool // the client gets the kept answer
 		forgotten bool // the answer is not kept afterwards
 	}{
-		"closed":              {code: 200, closed: true, kept: true},
-		"hanging":             {code: 200, fault: hanging, kept: true},
-		"cut":                 {code: 200, fault: cut, kept: true},
-		"bad gateway":         {code: 502, kept: true},
-		"service unavailable": {code: 503, kept: true},
-		"gateway timeout":     {code: 504, kept: true},
-		"unauthorized":        {code: 401, forgotten: true},
-		"forbidden":           {code: 403, forgotten: true},
-		"not found":           {code: 404, forgotten: true},
-		"gone":                {code: 410, forgotten: true},
-		"too many requests":   {code: 429},
-		"internal error":      {code: 500},
+		"closed":               {code: 200, closed: true, kept: true},
+		"hanging":              {code: 200, fault: hanging, kept: true},
+		"cut":                  {code: 200, fault: cut, kept: true},
+		"bad gateway":          {code: 502, kept: true},
+		"service unavailable":  {code: 503, kept: true},
+		"gateway timeout":      {code: 504, kept: true},
+		"unauthorized":         {code: 401, forgotten: true},
+		"forbidden":            {code: 403, forgotten: true},
+		"not found":            {code: 404, forgotten: true},
+		"gone":                 {code: 410, forgotten: true},
+		"the Git server fails": {code: 424},
+		"too many requests":    {code: 429},
+		"internal error":       {code: 500},
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			hub := &faultyHub{}
 			hub.code.Store(200)
-			s := start(t, hub.ServeHTTP, func(p *Proxy) { p.keptTimeout = 200 * time.Millisecond })
+			s := start(t, hub.ServeHTTP, func(p *Proxy) {
+				if tc.fault == hanging { // on a busy machine, any other answer may take this long
+					p.keptTimeout = 200 * time.Millisecond
+				}
+			})
 			ask := func() map[string]string {
 				out := map[string]string{}
 				for name, answer := range map[string]func() (int, string){
@@ -159,7 +165,8 @@ func TestRefusedObjects(t *testing.T) {
 	}
 }
 
-// TestNoAnswer checks the longest wait for a hub that does not answer.
+// TestNoAnswer checks the longest wait for a hub that does not answer. The answer of the hub to the end of the request,
+// 200 without a body, is no answer.
 func TestNoAnswer(t *testing.T) {
 	hub := &faultyHub{}
 	hub.fault.Store(int32(hanging))
@@ -167,4 +174,16 @@ func TestNoAnswer(t *testing.T) {
 	if code, text := s.references(t, "apps"); code != http.StatusBadGateway {
 		t.Errorf("%d %s", code, text)
 	}
+	s.Proxy.hub.Transport = answersAtTheEnd{}
+	if code, text := s.references(t, "apps"); code != http.StatusBadGateway || !strings.Contains(text, errNoAnswer.Error()) {
+		t.Errorf("a late answer: %d %s", code, text)
+	}
+}
+
+// answersAtTheEnd answers at the end of the request's context.
+type answersAtTheEnd struct{}
+
+func (answersAtTheEnd) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }

@@ -199,6 +199,7 @@ func TestErrorsOfTheHubAreText(t *testing.T) {
 		{403, "text/plain", "The repository is too large.", 403, "The repository is too large."},
 		{403, "text/html", "<b>no</b>", 403, "Forbidden"},
 		{401, "application/json", `{"kind":"Status","message":"Unauthorized"}`, 403, "The hub does not accept the identity of the agent."},
+		{424, "text/plain", "The Git server refuses the credential.", 404, "The Git server refuses the credential."},
 		{429, "text/plain", "Too many requests", 429, "Too many requests"},
 		{500, "", "", 500, "Internal Server Error"},
 		{503, "text/plain", "no endpoints", 502, "The source cannot be read from the hub: the hub answered 503: no endpoints"},
