@@ -9,9 +9,12 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 )
 
-// A failure is why the hub cannot read a repository. The text goes to the cluster, so it names no server and no
-// credential.
+// A failure is why the hub cannot read a repository.
 type failure struct {
+	// reason is the label in the metrics.
+	reason string
+
+	// text goes to the cluster. The text names no server and no credential.
 	text string
 
 	// signs are parts of git's error output.
@@ -21,40 +24,46 @@ type failure struct {
 // failures are the failures that git's error output tells apart. The first match counts.
 var failures = []failure{
 	{
-		text: "the hub cannot verify the Git server: correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
+		reason: "unverified",
+		text:   "the hub cannot verify the Git server: correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
 		signs: []string{
 			"SSL certificate problem", "certificate verification failed", "SSL: no alternative certificate", "Host key verification failed",
 		},
 	},
 	{
-		text: "the Git server refuses the credential of the hub: correct the repository Secret on the hub",
+		reason: "credential",
+		text:   "the Git server refuses the credential of the hub: correct the repository Secret on the hub",
 		signs: []string{
 			"Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403", "Permission denied",
 			"Access denied",
 		},
 	},
 	{
-		text:  "the Git server has no such repository, or hides the repository from the credential of the hub",
-		signs: []string{"not found", "error: 404", "error: 410", "does not appear to be a git repository"},
+		reason: "missing",
+		text:   "the Git server has no such repository, or hides the repository from the credential of the hub",
+		signs:  []string{"not found", "error: 404", "error: 410", "does not appear to be a git repository"},
 	},
-	{
-		text: unreachable,
+	unreachable,
+}
+
+var (
+	unreachable = failure{
+		reason: "unreachable",
+		text:   "the hub cannot reach the Git server, or the Git server fails",
 		signs: []string{
 			"Could not resolve", "Failed to connect", "Could not connect", "Couldn't connect", "Connection refused", "Connection reset",
 			"timed out", "No route to host", "error: 5", "hung up", "early EOF",
 		},
-	},
-}
-
-const (
-	unreachable = "the hub cannot reach the Git server, or the Git server fails"
-	tooLarge    = "the repository is larger than the limit of towline-source, --max-repository-bytes"
-	unreadable  = "the hub cannot read the repository from the Git server"
-	unusable    = "the repository Secret on the hub is not usable for towline-source"
+	}
+	tooLarge = failure{
+		reason: "too-large", text: "the repository is larger than the limit of towline-source, --max-repository-bytes",
+	}
+	unusable = failure{reason: "secret", text: "the repository Secret on the hub is not usable for towline-source"}
+	other    = failure{reason: "other", text: "the hub cannot read the repository from the Git server"}
 )
 
-// textOf returns why a read failed, for the cluster.
-func textOf(err error) string {
+// failureOf returns why a read failed.
+func failureOf(err error) failure {
 	switch {
 	case errors.Is(err, mirror.ErrTooLarge):
 		return tooLarge
@@ -63,12 +72,12 @@ func textOf(err error) string {
 	}
 	failed, ok := errors.AsType[*git.Error](err)
 	if !ok {
-		return unreadable
+		return other
 	}
 	for _, f := range failures {
 		if slices.ContainsFunc(f.signs, func(sign string) bool { return strings.Contains(failed.Text, sign) }) {
-			return f.text
+			return f
 		}
 	}
-	return unreadable
+	return other
 }

@@ -43,7 +43,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	grant, ok, err := h.hub.Of(r.Context(), cluster, name)
 	switch {
 	case err != nil:
-		h.fail(w, err, "the hub does not answer", http.StatusServiceUnavailable, cluster, name)
+		h.log.Info("The hub does not answer", "cluster", cluster, "error", err.Error())
+		http.Error(w, "the hub does not answer", http.StatusServiceUnavailable)
 		return
 	case !ok:
 		http.Error(w, absent, http.StatusNotFound)
@@ -62,7 +63,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	defer done()
 	access, err := h.hub.Credential(r.Context(), grant)
 	if err != nil {
-		h.fail(w, err, unusable, http.StatusFailedDependency, cluster, name)
+		h.fail(w, err, unusable, cluster, name)
 		return
 	}
 	wanted, err := wants(r, path)
@@ -79,7 +80,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take the part for the whole
 	default:
-		h.fail(w, err, textOf(err), http.StatusFailedDependency, cluster, name)
+		h.fail(w, err, failureOf(err), cluster, name)
 	}
 }
 
@@ -87,12 +88,14 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 // learn the network of the hub. Administrators find the error in the status of the Repository. The code 424 means that
 // the hub works, and the Git server or the credential does not. Agents take 502, 503 and 504 as the absence of the hub,
 // and repeat kept answers.
-func (h *handler) fail(w http.ResponseWriter, err error, text string, code int, cluster, name string) {
+func (h *handler) fail(w http.ResponseWriter, err error, why failure, cluster, name string) {
 	if errors.Is(err, context.Canceled) {
 		return // the client has left
 	}
 	h.log.Info("A repository was not served", "cluster", cluster, "repository", name, "error", err.Error())
-	http.Error(w, fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", text, cluster, name), code)
+	failed.WithLabelValues(why.reason).Inc()
+	text := fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", why.text, cluster, name)
+	http.Error(w, text, http.StatusFailedDependency)
 }
 
 // prefix begins the names of all groups of agents.

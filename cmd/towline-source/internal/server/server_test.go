@@ -243,13 +243,13 @@ func TestErrorTexts(t *testing.T) {
 		maxBytes int64
 		says     string
 	}{
-		"a server that fails":       {down: true, says: unreachable},
-		"no server":                 {address: "http://127.0.0.1:1/apps.git", says: unreachable},
+		"a server that fails":       {down: true, says: unreachable.text},
+		"no server":                 {address: "http://127.0.0.1:1/apps.git", says: unreachable.text},
 		"no such repository":        {address: strings.TrimSuffix(right, "apps.git") + "none.git", login: true, says: "no such repository"},
 		"a wrong password":          {address: strings.Replace(right, "127.0.0.1", "localhost", 1), says: "refuses the credential"},
 		"an unverified server":      {address: strings.Replace(w.config.Host, "localhost", "127.0.0.1", 1) + "/apps", says: "cannot verify the Git server"},
-		"an unsupported credential": {fails: errors.New("Secret team-secret has githubAppID"), says: unusable},
-		"a large repository":        {maxBytes: 1, says: tooLarge},
+		"an unsupported credential": {fails: errors.New("Secret team-secret has githubAppID"), says: unusable.text},
+		"a large repository":        {maxBytes: 1, says: tooLarge.text},
 	} {
 		w.git.Down.Store(test.down)
 		w.hub.fails, w.hub.grant.Address, w.mirrors.MaxBytes = test.fails, cmp.Or(test.address, right), cmp.Or(test.maxBytes, 1<<20)

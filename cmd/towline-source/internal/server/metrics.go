@@ -1,0 +1,21 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+var failed = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "towline_source_failures_total",
+	Help: "Requests of clusters that the hub could not answer from the Git server, by reason: unverified, credential, missing, unreachable, " +
+		"too-large, secret or other.",
+}, []string{"reason"})
+
+func init() {
+	for _, f := range slices.Concat(failures, []failure{tooLarge, unusable, other}) {
+		failed.WithLabelValues(f.reason) // Prometheus sees no increase in a series without a first value
+	}
+	legacyregistry.RawMustRegister(failed)
+}
