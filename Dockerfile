@@ -4,7 +4,8 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 \
 #     --build-arg VERSION=v0.1.0 --tag registry.example/towline:v0.1.0 --push .
 #
-# The target maestro builds another image with only towline-maestro: see docs/maestro.md.
+# The targets maestro and source build other images, with only towline-maestro or towline-source: see docs/maestro.md and
+# docs/sources.md.
 #
 # The builder runs on the platform of the build machine. Go compiles for the
 # other platforms without emulation.
@@ -40,6 +41,25 @@ LABEL org.opencontainers.image.title="towline-maestro" \
 COPY --from=build-maestro /out/towline-maestro /
 USER 65532:65532
 ENTRYPOINT ["/towline-maestro"]
+
+FROM build AS build-source
+RUN --mount=type=cache,target=/go/pkg/mod \
+    --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go -C cmd/towline-source build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ .
+
+# towline-source runs git, and git runs ssh. Both need a C library and a shell, and ssh needs an entry for the user.
+FROM debian:bookworm-slim AS source
+LABEL org.opencontainers.image.title="towline-source" \
+      org.opencontainers.image.description="Git repositories through the hub, for clusters without a route to Git" \
+      org.opencontainers.image.licenses="Apache-2.0"
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 65532 --no-create-home --shell /usr/sbin/nologin nonroot
+COPY --from=build-source /out/towline-source /
+USER 65532:65532
+ENTRYPOINT ["/towline-source"]
 
 FROM gcr.io/distroless/static-debian12:nonroot@sha256:d093aa3e30dbadd3efe1310db061a14da60299baff8450a17fe0ccc514a16639
 LABEL org.opencontainers.image.title="Towline" \

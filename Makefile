@@ -384,6 +384,10 @@ image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the im
 image-maestro: ## Build the image of towline-maestro for deploy/maestro.
 	docker buildx build --target maestro --platform $(PLATFORMS) --build-arg VERSION=$(IMAGE_VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
+.PHONY: image-source
+image-source: ## Build the image of towline-source for deploy/source.
+	docker buildx build --target source --platform $(PLATFORMS) --build-arg VERSION=$(IMAGE_VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
+
 .PHONY: install-manifest
 install-manifest: ## Write bin/install.yaml for IMAGE and NAMESPACE, from the chart with HELM_FLAGS.
 	mkdir -p bin

@@ -9,8 +9,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// alertFiles are the files of the PrometheusRules. The second file is only for hubs with works in Maestro.
-var alertFiles = []string{"components/prometheus-rule/prometheus_rule.yaml", "maestro/monitoring/prometheus_rule.yaml"}
+// alertFiles are the files of the PrometheusRules. The second file is only for hubs with works in Maestro, and the third
+// file for hubs with clusters without Git.
+var alertFiles = []string{
+	"components/prometheus-rule/prometheus_rule.yaml", "maestro/monitoring/prometheus_rule.yaml", "source/monitoring/prometheus_rule.yaml",
+}
 
 // alert is an alerting rule of a PrometheusRule, or a recording rule with Record.
 type alert struct {

@@ -13,7 +13,7 @@ func TestMaestroMigrations(t *testing.T) {
 		"to-maestro": "migrate copy --to=maestro", "to-hub": "migrate copy --to=hub", "clean": "migrate clean",
 	} {
 		t.Run(folder, func(t *testing.T) {
-			job := maestroObject[batchv1.Job](t, maestroObjects(t, "migrate/"+folder), "Job argocd/towline-maestro-migrate")
+			job := objectOf[batchv1.Job](t, maestroObjects(t, "migrate/"+folder), "Job argocd/towline-maestro-migrate")
 			args := job.Spec.Template.Spec.Containers[0].Args
 			if !strings.HasPrefix(strings.Join(args, " "), want+" --maestro-url=") {
 				t.Errorf("the arguments are %v", args)

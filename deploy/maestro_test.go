@@ -20,7 +20,13 @@ import (
 // maestroObjects returns the objects of deploy/maestro, or of a subfolder, by kind, namespace and name.
 func maestroObjects(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
-	args := []string{"tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", filepath.Join("maestro", folder)}
+	return objectsIn(t, filepath.Join("maestro", folder))
+}
+
+// objectsIn returns the objects of a kustomization by kind, namespace and name.
+func objectsIn(t *testing.T, folder string) map[string][]byte {
+	t.Helper()
+	args := []string{"tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", folder}
 	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
 	if err != nil {
 		t.Fatalf("kustomize: %v", err)
@@ -36,7 +42,7 @@ func maestroObjects(t *testing.T, folder string) map[string][]byte {
 	return objects
 }
 
-func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) T {
+func objectOf[T any](t *testing.T, objects map[string][]byte, name string) T {
 	t.Helper()
 	var out T
 	if objects[name] == nil {
@@ -52,7 +58,7 @@ func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) 
 // towline-maestro may change only the Lease and the Secret with the key.
 func TestMaestroRights(t *testing.T) {
 	objects := maestroObjects(t, "")
-	read := maestroObject[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
+	read := objectOf[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
 	for _, rule := range read.Rules {
 		for _, verb := range rule.Verbs {
 			if !slices.Contains([]string{"get", "list", "watch"}, verb) {
@@ -63,7 +69,7 @@ func TestMaestroRights(t *testing.T) {
 			t.Errorf("it may read %v", rule)
 		}
 	}
-	lease := maestroObject[rbacv1.Role](t, objects, "Role argocd/towline-maestro")
+	lease := objectOf[rbacv1.Role](t, objects, "Role argocd/towline-maestro")
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 		{
@@ -74,7 +80,7 @@ func TestMaestroRights(t *testing.T) {
 	if diff := cmp.Diff(want, lease.Rules); diff != "" {
 		t.Errorf("Lease (-want +got):\n%s", diff)
 	}
-	expectKeyRights(t, maestroObject[rbacv1.Role](t, objects, "Role argocd/towline-maestro-ids").Rules)
+	expectKeyRights(t, objectOf[rbacv1.Role](t, objects, "Role argocd/towline-maestro-ids").Rules)
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-maestro", Namespace: namespace}}
 	for name, role := range map[string]string{
 		"ClusterRoleBinding /towline-maestro":                           "towline-maestro",
@@ -83,7 +89,7 @@ func TestMaestroRights(t *testing.T) {
 		"RoleBinding argocd/towline-maestro-ids":                        "towline-maestro-ids",
 		"RoleBinding kube-system/towline-maestro:authentication-reader": "extension-apiserver-authentication-reader",
 	} {
-		binding := maestroObject[rbacv1.RoleBinding](t, objects, name)
+		binding := objectOf[rbacv1.RoleBinding](t, objects, name)
 		if binding.RoleRef.Name != role || !slices.Equal(binding.Subjects, account) {
 			t.Errorf("%s binds %s to %v", name, binding.RoleRef.Name, binding.Subjects)
 		}
@@ -105,20 +111,20 @@ func expectKeyRights(t *testing.T, rules []rbacv1.PolicyRule) {
 
 // TestMaestroKey: the installation brings the Secret without a key, because an apply must not overwrite the key in use.
 func TestMaestroKey(t *testing.T) {
-	secret := maestroObject[corev1.Secret](t, maestroObjects(t, ""), "Secret argocd/towline-maestro-ids")
+	secret := objectOf[corev1.Secret](t, maestroObjects(t, ""), "Secret argocd/towline-maestro-ids")
 	if len(secret.Data)+len(secret.StringData) > 0 || secret.Immutable != nil {
 		t.Errorf("%+v", secret)
 	}
-	expectKeyRights(t, maestroObject[rbacv1.Role](t, maestroObjects(t, "migrate/to-maestro"), "Role argocd/towline-maestro-migrate").Rules)
+	expectKeyRights(t, objectOf[rbacv1.Role](t, maestroObjects(t, "migrate/to-maestro"), "Role argocd/towline-maestro-migrate").Rules)
 }
 
 // TestMaestroDoor: the APIService leads to the pods of towline-maestro. The Service and the NetworkPolicy select the
 // pods, and have the pods' port. The pods run with restricted security settings, and in a single replica.
 func TestMaestroDoor(t *testing.T) {
 	objects := maestroObjects(t, "")
-	pod := maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template
-	service := maestroObject[corev1.Service](t, objects, "Service argocd/towline-maestro")
-	policy := maestroObject[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy argocd/towline-maestro")
+	pod := objectOf[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template
+	service := objectOf[corev1.Service](t, objects, "Service argocd/towline-maestro")
+	policy := objectOf[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy argocd/towline-maestro")
 	var api struct {
 		Spec struct {
 			Service struct{ Name, Namespace string }
@@ -141,7 +147,7 @@ func TestMaestroDoor(t *testing.T) {
 		"no capabilities":        slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
 		"memory limit":           !container.Resources.Limits.Memory().IsZero(),
 		"no plaintext":           !slices.Contains(container.Args, "--maestro-plaintext"),
-		"one process":            *maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Replicas == 1,
+		"one process":            *objectOf[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Replicas == 1,
 	} {
 		if !good {
 			t.Errorf("not as it should be: %s", what)
