@@ -38,10 +38,10 @@ func create(ctx context.Context, name, on string) {
 
 // installAddOn installs the add-ons on all clusters for a spec. A clean-up removes the add-ons even after a failure,
 // because the granted rights would stay for all later specs.
-func installAddOn(ctx context.Context) {
+func installAddOn(ctx context.Context, components ...string) {
 	GinkgoHelper()
 	DeferCleanup(removeAddOn)
-	Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+	Expect(towline.InstallAddOn(ctx, f, components...)).To(Succeed())
 }
 
 // removeAddOn removes the add-ons from all clusters and waits until OCM's objects for the add-ons are gone. Otherwise

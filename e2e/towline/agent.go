@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,9 +40,12 @@ type Agent struct {
 	Metrics, Probes string
 }
 
-// ApplyAddOns applies deploy/addon to the hub: a Placement gives the clusters their rights, and the agent becomes
-// available as an add-on.
-func ApplyAddOns(ctx context.Context, f *fleet.Fleet) error {
+// ApplyAddOns applies deploy/addon to the hub, with components of deploy/components: a Placement gives the clusters their
+// rights, and the agent becomes available as an add-on.
+func ApplyAddOns(ctx context.Context, f *fleet.Fleet, components ...string) error {
+	if len(components) > 0 {
+		return applyBuilt(ctx, f, "addon", components)
+	}
 	for _, file := range []string{
 		"hub_role", "addon_manager_role",
 		"addondeploymentconfig", "addontemplate", "clustermanagementaddon",
@@ -54,9 +58,36 @@ func ApplyAddOns(ctx context.Context, f *fleet.Fleet) error {
 	return nil
 }
 
+// applyBuilt applies a folder of deploy with components to the hub. Kustomize needs a kustomization beside the folders.
+func applyBuilt(ctx context.Context, f *fleet.Fleet, folder string, components []string) error {
+	dir, err := os.MkdirTemp(filepath.Join(Root(), "deploy"), "_render-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	text := "resources: [../" + folder + "]\ncomponents:\n"
+	for _, component := range components {
+		text += "- ../components/" + component + "\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(ctx, f.Program("kustomize"), "build", dir).Output()
+	if err != nil {
+		return fmt.Errorf("kustomize build: %w", err)
+	}
+	file, err := writeTemp(string(out))
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	_, err = f.Hub.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", file)
+	return err
+}
+
 // InstallAddOn installs the add-ons on the hub, and requests the agent on every cluster, as in docs/agent.md.
-func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
-	if err := ApplyAddOns(ctx, f); err != nil {
+func InstallAddOn(ctx context.Context, f *fleet.Fleet, components ...string) error {
+	if err := ApplyAddOns(ctx, f, components...); err != nil {
 		return err
 	}
 	for _, cluster := range f.Clusters() {
@@ -131,6 +162,11 @@ func agentArgs(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 	return args, err
 }
 
+// AddOnKubeconfig returns the path of the kubeconfig with the identity of a cluster's agent on the hub, after RunAgent.
+func AddOnKubeconfig(f *fleet.Fleet, cluster string) string {
+	return filepath.Join(f.Dir(), cluster+"-"+AddOn, "kubeconfig")
+}
+
 // addOnKubeconfig writes the add-on's Secret from the registration agent into a folder, as a pod would mount the
 // Secret, and returns the path of the kubeconfig.
 func addOnKubeconfig(ctx context.Context, f *fleet.Fleet, c *fleet.Cluster) (string, error) {
@@ -138,7 +174,7 @@ func addOnKubeconfig(ctx context.Context, f *fleet.Fleet, c *fleet.Cluster) (str
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(f.Dir(), c.Name()+"-"+AddOn)
+	path := AddOnKubeconfig(f, c.Name())
 	err = eventually(ctx, func(ctx context.Context) error {
 		secret, err := clients.CoreV1().Secrets(AddOnNamespace).Get(ctx, AddOn+"-hub-kubeconfig", metav1.GetOptions{})
 		if err != nil {
@@ -147,9 +183,9 @@ func addOnKubeconfig(ctx context.Context, f *fleet.Fleet, c *fleet.Cluster) (str
 		if len(secret.Data["tls.crt"]) == 0 || len(secret.Data["kubeconfig"]) == 0 {
 			return fmt.Errorf("the Secret has no certificate yet")
 		}
-		return writeFiles(dir, secret.Data)
+		return writeFiles(filepath.Dir(path), secret.Data)
 	})
-	return filepath.Join(dir, "kubeconfig"), err
+	return path, err
 }
 
 func writeFiles(dir string, files map[string][]byte) error {

@@ -1,0 +1,226 @@
+package suite
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/source"
+)
+
+// ownRepo has a ConfigMap, a Helm chart, and values for the chart in a repository of their own.
+const (
+	ownRepo    = "through-hub"
+	valuesRepo = "through-hub-values"
+)
+
+var ownContent = fstest.MapFS{
+	"plain/config.yaml":          {Data: []byte(configOf("0")), Mode: 0o644},
+	"chart/Chart.yaml":           {Data: []byte("apiVersion: v2\nname: chart\nversion: 1.0.0\n"), Mode: 0o644},
+	"chart/values.yaml":          {Data: []byte("color: of the chart\n"), Mode: 0o644},
+	"chart/templates/color.yaml": {Data: []byte(chartTemplate), Mode: 0o644},
+}
+
+const chartTemplate = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: color}\ndata: {color: {{ .Values.color | quote }}}\n"
+
+func configOf(value string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {value: \"" + value + "\"}\n"
+}
+
+var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func() {
+	on := []string{"cluster1", "cluster2"}
+	var git *secureGit
+	var server *fleet.Process
+	isolated := map[string]*fleet.Netns{}
+
+	// through makes an Application that reads through the hub.
+	through := func(ctx context.Context, name, on string, sources ...map[string]any) {
+		GinkgoHelper()
+		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
+			b.Spec(sourceSpec(name, sources...)).Annotation(apis.AnnotationSource, apis.SourceHub)
+		})
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		useHelm(ctx)
+		git = newSecureGit()
+		Expect(f.Git.Create(ctx, ownRepo, ownContent)).To(Succeed())
+		Expect(f.Git.Create(ctx, valuesRepo, fstest.MapFS{"prod.yaml": {Data: []byte("color: of the values\n"), Mode: 0o644}})).To(Succeed())
+		git.trustOnHub(ctx, hubPassword)
+		DeferCleanup(func(ctx context.Context) {
+			Expect(hub.Delete(ctx, secretOn(argocdNamespace, "secure-git"))).To(Succeed())
+		})
+		var err error
+		server, err = towline.RunSource(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(server.Stop)
+		installAddOn(ctx, "agent-source")
+		for _, name := range on {
+			_, door := openDoor(ctx, name)
+			if ns, ok := isolate(ctx, name, door); ok {
+				isolated[name] = ns
+			}
+		}
+	})
+
+	It("run an Application of a private repository", func(ctx SpecContext) {
+		for _, on := range on {
+			began := time.Now()
+			name := "door-guestbook-" + on
+			through(ctx, name, on, from(git.repo(fleet.AppsRepo), "guestbook"))
+			app := expectHealthy(ctx, name)
+			AddReportEntry(fmt.Sprintf("%s is Healthy on the hub after %.1f s", name, time.Since(began).Seconds()))
+			deployment(ctx, on, name)
+			there, err := read(cluster[on], named(name))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(there.Spec.Raw)).NotTo(ContainSubstring(git.address()))
+			Expect(string(app.Spec.Raw)).To(ContainSubstring(git.repo(fleet.AppsRepo)))
+			Consistently(ctx, func(ctx context.Context) (string, error) {
+				return f.Hub.Kubectl(ctx, "get", "application", name, "--namespace", argocdNamespace, "--output", "json")
+			}).WithTimeout(5*time.Second).ShouldNot(ContainSubstring(source.Name(git.repo(fleet.AppsRepo))), "only the cluster knows the agent's address")
+		}
+	})
+
+	It("have no credential, no address and no way", func(ctx SpecContext) {
+		for _, on := range on {
+			all, err := f.Cluster(on).Kubectl(ctx, "get", "secrets,configmaps,applications.argoproj.io,appprojects.argoproj.io",
+				"--all-namespaces", "--output", "json")
+			Expect(err).NotTo(HaveOccurred())
+			for _, text := range []string{hubPassword, base64.StdEncoding.EncodeToString([]byte(hubPassword)), git.address()} {
+				Expect(all).NotTo(ContainSubstring(text), on)
+			}
+			if ns := isolated[on]; ns != nil {
+				path, args := ns.Command("git", "-c", "http.sslVerify=false", "ls-remote", git.repo(fleet.AppsRepo))
+				out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+				Expect(err).To(HaveOccurred())
+				AddReportEntry("git ls-remote beside the repo server of "+on, string(out))
+				Expect(string(out)).To(ContainSubstring("Failed to connect"))
+			}
+		}
+		Expect(git.clients()).To(HaveEach(HavePrefix("hub git/")))
+		AddReportEntry(fmt.Sprintf("%d requests with the password at the Git server", len(git.clients())))
+	})
+
+	It("run charts, overlays, and Applications with several sources", long, func(ctx SpecContext) {
+		chart, on := from(git.repo(ownRepo), "chart"), "cluster1"
+		through(ctx, "door-chart", on, chart)
+		through(ctx, "door-overlay", on, from(git.repo(fleet.AppsRepo), "kustomize-guestbook/overlays/dev"))
+		several := from(git.repo(ownRepo), "chart")
+		several["helm"] = map[string]any{"valueFiles": []string{"$values/prod.yaml"}}
+		through(ctx, "door-several", on, several, map[string]any{"repoURL": git.repo(valuesRepo), "targetRevision": "main", "ref": "values"})
+		for name, color := range map[string]string{"door-chart": "of the chart", "door-several": "of the values"} {
+			expectHealthy(ctx, name)
+			Expect(read(cluster[on], configMapOn(name, "color"))(ctx)).To(HaveField("Data", HaveKeyWithValue("color", color)))
+		}
+		expectHealthy(ctx, "door-overlay")
+	})
+
+	It("get a commit by the webhook of the hub", long, func(ctx SpecContext) {
+		for _, on := range on {
+			through(ctx, "door-commit-"+on, on, from(git.repo(ownRepo), "plain"))
+			expectAtRest(ctx, "door-commit-"+on)
+		}
+		for i := range 3 {
+			value := fmt.Sprint(i + 1)
+			began := time.Now()
+			sha, err := f.Git.Commit(ctx, ownRepo, map[string]string{"plain/config.yaml": configOf(value)}, "Set "+value)
+			Expect(err).NotTo(HaveOccurred())
+			git.push(ctx, ownRepo, sha, "plain/config.yaml")
+			for _, on := range on {
+				Eventually(ctx, read(cluster[on], configMapOn("door-commit-"+on, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", value)))
+				AddReportEntry(fmt.Sprintf("commit %d is applied on %s after %.2f s", i+1, on, time.Since(began).Seconds()))
+			}
+			for _, on := range on {
+				Eventually(ctx, read(hub, named("door-commit-"+on))).Should(HaveField("Status.Sync.Revision", sha))
+				expectAtRest(ctx, "door-commit-"+on)
+			}
+		}
+	})
+
+	It("cannot tell another cluster's repository from an absent one", func(ctx SpecContext) {
+		through(ctx, "door-secret", "cluster1", from(git.repo(valuesRepo), "."))
+		name := source.Name(git.repo(valuesRepo))
+		ask := func(agentOf, cluster, name string) (int, string) {
+			return askHub(ctx, agentOf, source.Path(cluster, name)+"/info/refs?service=git-upload-pack")
+		}
+		Eventually(func() int { code, _ := ask("cluster1", "cluster1", name); return code }).Should(Equal(200))
+		absent := source.Name("https://git.example.com/" + ownRepo + "-values.git")
+		Expect(absent).To(HaveLen(len(name)))
+		for _, namespace := range on {
+			code, text := ask("cluster2", namespace, name)
+			codeAbsent, textAbsent := ask("cluster2", namespace, absent)
+			AddReportEntry(fmt.Sprintf("cluster2 in the namespace %s: %d %s", namespace, code, text))
+			Expect(code).To(BeElementOf(403, 404))
+			Expect(code).To(Equal(codeAbsent))
+			Expect(strings.ReplaceAll(text, name, "NAME")).To(Equal(strings.ReplaceAll(textAbsent, absent, "NAME")))
+			list, text := askHub(ctx, "cluster2", strings.ReplaceAll(source.Path(namespace, ""), "/proxy", ""))
+			Expect(list).To(Equal(403), text)
+		}
+	})
+
+	It("keep their Applications without towline-source, and follow again afterwards", long, func(ctx SpecContext) {
+		const name, on = "door-outage", "cluster1"
+		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
+		expectAtRest(ctx, name)
+		Expect(server.Kill()).To(Succeed())
+		sha, err := f.Git.Commit(ctx, ownRepo, map[string]string{"plain/config.yaml": configOf("outage")}, "Commit in the outage")
+		Expect(err).NotTo(HaveOccurred())
+		for range 3 {
+			hardRefresh(ctx, on, name)
+			Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Refresh()", BeEmpty()))
+		}
+		there, err := read(cluster[on], named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.Status.Sync.Status).To(Equal("Synced"))
+		Expect(there.Status.Conditions).To(BeEmpty())
+		expectHealthy(ctx, name)
+		began := time.Now()
+		Expect(server.Restart(ctx)).To(Succeed())
+		AddReportEntry(fmt.Sprintf("towline-source is ready after %.1f s", time.Since(began).Seconds()))
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			hardRefresh(ctx, on, name)
+			app, err := read(hub, named(name))(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(app.Status.Sync.Revision).To(Equal(sha))
+		}).WithPolling(2 * time.Second).Should(Succeed())
+		Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", "outage")))
+		AddReportEntry(fmt.Sprintf("the commit is applied %.1f s after the restart", time.Since(began).Seconds()))
+	})
+
+	It("show why the hub cannot read a repository", long, func(ctx SpecContext) {
+		const name, on = "door-refused", "cluster1"
+		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
+		expectAtRest(ctx, name)
+		expect := func(says string) {
+			GinkgoHelper()
+			hardRefresh(ctx, on, name)
+			expectCondition(ctx, name, "ComparisonError", says)
+			message, err := conditionMessage(ctx, name, "ComparisonError")
+			Expect(err).NotTo(HaveOccurred())
+			AddReportEntry("the condition on the hub", message)
+			there, err := read(cluster[on], named(name))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(fmt.Sprint(there.Status.Conditions)).NotTo(ContainSubstring(git.address()))
+		}
+		git.password.Store("changed")
+		expect("refuses the credential of the hub")
+		git.down.Store(true)
+		expect("cannot reach the Git server")
+		git.down.Store(false)
+		git.password.Store(hubPassword)
+		hardRefresh(ctx, on, name)
+		expectHealthy(ctx, name)
+		expectNoCondition(ctx, name, "ComparisonError")
+	})
+})
