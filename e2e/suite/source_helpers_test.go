@@ -181,9 +181,12 @@ func openDoor(ctx context.Context, on string) (agent *towline.Agent, address str
 	DeferCleanup(agent.Stop)
 	trusted := configMapOn(argocdNamespace, sourceproxy.CertificatesConfigMap)
 	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		keys, err := read(cluster[on], secretOn(towline.AddOnNamespace, sourceproxy.KeysSecret))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(keys).NotTo(BeNil())
 		found, err := read(cluster[on], trusted)(ctx)
 		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(found).To(HaveField("Data", HaveKey("127.0.0.1")))
+		g.Expect(found).To(HaveField("Data", HaveKeyWithValue("127.0.0.1", string(keys.Data["ca.crt"]))), "an earlier agent leaves an entry")
 		trusted = found
 	}).Should(Succeed())
 	Expect(f.Cluster(on).MountCertificates(trusted.Data)).To(Succeed())
