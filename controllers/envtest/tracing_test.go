@@ -3,6 +3,7 @@ package envtest_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
@@ -40,7 +41,8 @@ func TestTracing(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	report(t, app, feedbackOf(app).Healthy("a"))
-	collector.expectDelivery(t, app, 0, "reconcile Application\n    create ManifestWork", "apply on cluster", "show status Healthy\n    patch Application")
+	collector.expectDelivery(t, app, 0,
+		"reconcile Application\n    create ManifestWork", "apply on cluster", "show status Healthy\n    patch Application")
 
 	edit(t, app, func(app *argocd.Application) {
 		app.Spec.Raw = bytes.ReplaceAll(app.Spec.Raw, []byte("HEAD"), []byte("v2"))
@@ -96,7 +98,7 @@ func startCollector(t *testing.T) *collector {
 	if log, err := exec.CommandContext(t.Context(), "go", "-C", "../../.ci/tools/collector", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build the collector: %v\n%s", err, log)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	g.Expect(err).NotTo(HaveOccurred())
 	address := listener.Addr().String()
 	g.Expect(listener.Close()).To(Succeed())
@@ -110,7 +112,7 @@ func startCollector(t *testing.T) *collector {
 	} {
 		g.Expect(os.WriteFile(file, pem.EncodeToMemory(block), 0o600)).To(Succeed())
 	}
-	process := exec.Command(program, address, certificate, key)
+	process := exec.CommandContext(context.WithoutCancel(t.Context()), program, address, certificate, key)
 	process.Stdout, process.Stderr = out, os.Stderr
 	g.Expect(process.Start()).To(Succeed())
 	t.Cleanup(func() {
@@ -120,7 +122,7 @@ func startCollector(t *testing.T) *collector {
 		}
 	})
 	g.Eventually(func() error {
-		conn, err := net.Dial("tcp", address)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err == nil {
 			err = conn.Close()
 		}

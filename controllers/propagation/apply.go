@@ -100,7 +100,7 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 		}
 	}
 	r.tell(seen, plan.Events)
-	count(r, seen, plan)
+	count(ctx, r, seen, plan)
 	return loop.Done, nil
 }
 
@@ -111,7 +111,7 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	w := s.Target()
 	if err != nil || outcome == hub.Written {
-		seen.traced.wroteWork(seen, s, began, err)
+		seen.traced.wroteWork(ctx, seen, s, began, err)
 	}
 	switch {
 	case err != nil && s.Rejects:

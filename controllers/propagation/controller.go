@@ -127,7 +127,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Apply:       func(ctx context.Context, p *delivery.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
 		Wait:        func(p *delivery.Plan) ctrl.Result { return loop.Requeue(p.Wait.After, p.Wait.Backoff) },
 	}.Run(ctx)
-	seen.traced.send(seen, err)
+	seen.traced.send(ctx, seen, err)
 	return result, err
 }
 

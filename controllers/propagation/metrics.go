@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -49,14 +50,14 @@ func init() {
 }
 
 // count updates the metrics about the state of the Application.
-func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
+func count(ctx context.Context, r *Reconciler, seen *observation, plan *delivery.Plan) {
 	seen.since = time.Time{} // the plan handles every change seen so far
 	refreshed(seen, plan.Refreshed, r.now())
 	if !plan.Silent && seen.Presence != delivery.Behind {
 		is := plan.Standing(&seen.Facts)
 		r.states.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
 		if now := time.Now(); r.times.stands(seen, is, now) {
-			seen.traced.applied(seen, now)
+			seen.traced.applied(ctx, seen, now)
 		}
 	}
 	switch {

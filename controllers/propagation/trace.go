@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -30,7 +31,7 @@ func (did *traced) decided(plan *delivery.Plan) {
 }
 
 // wroteWork notes a write of a work. The first new content for the cluster begins the trace of a delivery.
-func (did *traced) wroteWork(seen *observation, s *delivery.Step, began time.Time, err error) {
+func (did *traced) wroteWork(ctx context.Context, seen *observation, s *delivery.Step, began time.Time, err error) {
 	if did == nil {
 		return
 	}
@@ -47,7 +48,7 @@ func (did *traced) wroteWork(seen *observation, s *delivery.Step, began time.Tim
 		return
 	}
 	did.sent = w
-	did.tracer.Begin(w.UID, w.Generation, did.first(seen, now))
+	did.tracer.Begin(ctx, w.UID, w.Generation, did.first(seen, now))
 }
 
 // wroteApplication notes a patch of the Application.
@@ -58,15 +59,15 @@ func (did *traced) wroteApplication(began time.Time, err error) {
 }
 
 // applied sends a span from the write of the own work until the work agent has applied the work.
-func (did *traced) applied(seen *observation, now time.Time) {
+func (did *traced) applied(ctx context.Context, seen *observation, now time.Time) {
 	if did != nil {
-		did.tracer.Continue(seen.Own.UID, seen.Own.Generation, tracing.Span{Name: "apply on cluster", End: now})
+		did.tracer.Continue(ctx, seen.Own.UID, seen.Own.Generation, tracing.Span{Name: "apply on cluster", End: now})
 	}
 }
 
 // send sends the spans of a reconcile with writes or a failure. Without a delivery, a failure, a removal and a blocked
 // Application have traces of their own.
-func (did *traced) send(seen *observation, err error) {
+func (did *traced) send(ctx context.Context, seen *observation, err error) {
 	if did == nil || len(did.writes) == 0 && err == nil {
 		return
 	}
@@ -80,13 +81,13 @@ func (did *traced) send(seen *observation, err error) {
 	}
 	switch {
 	case did.sent != nil:
-		did.tracer.Continue(did.sent.UID, did.sent.Generation, s)
+		did.tracer.Continue(ctx, did.sent.UID, did.sent.Generation, s)
 	case err != nil || blocked != "" || did.removed:
 		first := did.first(seen, now)
 		first.Err, first.Children = err, []tracing.Span{s}
-		did.tracer.Begin("", 0, first)
+		did.tracer.Begin(ctx, "", 0, first)
 	case seen.Own != nil:
-		did.tracer.Continue(seen.Own.UID, seen.Own.Generation, s)
+		did.tracer.Continue(ctx, seen.Own.UID, seen.Own.Generation, s)
 	}
 }
 

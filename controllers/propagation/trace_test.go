@@ -23,9 +23,9 @@ func BenchmarkNoTrace(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		seen.traced.decided(nil)
-		seen.traced.wroteWork(seen, s, now, nil)
+		seen.traced.wroteWork(b.Context(), seen, s, now, nil)
 		seen.traced.wroteApplication(now, nil)
-		seen.traced.applied(seen, now)
-		seen.traced.send(seen, nil)
+		seen.traced.applied(b.Context(), seen, now)
+		seen.traced.send(b.Context(), seen, nil)
 	}
 }

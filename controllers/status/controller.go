@@ -106,7 +106,7 @@ func (r *Reconciler) write(
 	began := time.Now()
 	written, err := hub.WriteApplication(ctx, r.Client, app, patch)
 	if written {
-		r.trace(w, &status, since, began, err)
+		r.trace(ctx, w, &status, since, began, err)
 	}
 	if written && err == nil {
 		measure(&app.Status, &status, since, time.Now())

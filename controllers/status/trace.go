@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,7 +15,7 @@ import (
 
 // trace sends a span from the cluster's report to the written status, as a part of the delivery that the work agent has
 // applied. since is the time of the report; zero for a write without a report.
-func (r *Reconciler) trace(w *workv1.ManifestWork, status *argocd.Status, since, began time.Time, err error) {
+func (r *Reconciler) trace(ctx context.Context, w *workv1.ManifestWork, status *argocd.Status, since, began time.Time, err error) {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
 	if r.Tracer == nil || c == nil {
 		return
@@ -31,5 +32,5 @@ func (r *Reconciler) trace(w *workv1.ManifestWork, status *argocd.Status, since,
 	if status.OperationState != nil {
 		s.Attributes = append(s.Attributes, attribute.String("towline.status.operation", status.OperationState.Phase))
 	}
-	r.Tracer.Continue(w.UID, c.ObservedGeneration, s)
+	r.Tracer.Continue(ctx, w.UID, c.ObservedGeneration, s)
 }

@@ -123,8 +123,8 @@ type delivery struct {
 
 // Begin sends the first span of a trace. The span ends with the write of the ManifestWork in the generation; the UID is
 // empty for a failure before the write.
-func (t *Tracer) Begin(work types.UID, generation int64, s Span) {
-	first := t.send(context.Background(), s)
+func (t *Tracer) Begin(ctx context.Context, work types.UID, generation int64, s Span) {
+	first := t.send(ctx, s)
 	if work != "" {
 		t.deliveries.Add(work, &delivery{first: first, at: s.End, generation: generation}, Window)
 	}
@@ -132,11 +132,11 @@ func (t *Tracer) Begin(work types.UID, generation int64, s Span) {
 
 // Continue sends a later part of the ManifestWork's last delivery. It sends nothing for an unknown delivery, for an
 // earlier generation, and after MaxParts.
-func (t *Tracer) Continue(work types.UID, generation int64, s Span) {
+func (t *Tracer) Continue(ctx context.Context, work types.UID, generation int64, s Span) {
 	last, _ := t.deliveries.Get(work)
 	if d, known := last.(*delivery); known && generation >= d.generation && d.parts.Add(1) <= MaxParts {
 		s.Start = cmp.Or(s.Start, d.at)
-		t.send(trace.ContextWithSpanContext(context.Background(), d.first), s)
+		t.send(trace.ContextWithSpanContext(ctx, d.first), s)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			tracer.Begin("", 0, Span{Name: "span", End: time.Now()})
+			tracer.Begin(t.Context(), "", 0, Span{Name: "span", End: time.Now()})
 			if err := tracer.provider.ForceFlush(t.Context()); err != nil {
 				otel.Handle(err)
 			}
@@ -101,9 +101,9 @@ func TestContinue(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			exported, now := tracetest.NewInMemoryExporter(), time.Now()
 			tracer := newTracer(sdktrace.WithSyncer(exported))
-			tracer.Begin("uid", 2, Span{Name: "first", Start: now.Add(-time.Second), End: now})
+			tracer.Begin(t.Context(), "uid", 2, Span{Name: "first", Start: now.Add(-time.Second), End: now})
 			for range tc.parts {
-				tracer.Continue(tc.work, tc.generation, Span{Name: "report", End: now.Add(time.Second)})
+				tracer.Continue(t.Context(), tc.work, tc.generation, Span{Name: "report", End: now.Add(time.Second)})
 			}
 			first, reports := exported.GetSpans()[0], exported.GetSpans()[1:]
 			if len(reports) != tc.joins {
@@ -127,8 +127,8 @@ func TestSampler(t *testing.T) {
 	const deliveries = 200
 	for range deliveries {
 		now := time.Now()
-		tracer.Begin("uid", 1, Span{Name: "first", Start: now, End: now})
-		tracer.Continue("uid", 1, Span{Name: "report", End: now})
+		tracer.Begin(t.Context(), "uid", 1, Span{Name: "first", Start: now, End: now})
+		tracer.Continue(t.Context(), "uid", 1, Span{Name: "report", End: now})
 	}
 	counts := map[string]int{}
 	for _, s := range spans.GetSpans() {
@@ -146,7 +146,7 @@ func TestErr(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "manifestworks"}, "guestbook", errors.New("password"))
 	for err, want := range map[error]string{errors.Join(forbidden, nil): "Forbidden", errors.New("password"): "Unknown"} {
 		spans.Reset()
-		tracer.Begin("", 0, Span{Name: "span", End: time.Now(), Err: err})
+		tracer.Begin(t.Context(), "", 0, Span{Name: "span", End: time.Now(), Err: err})
 		if got := spans.GetSpans()[0].Status.Description; got != want {
 			t.Errorf("the status of %v is %q, not %q", err, got, want)
 		}
