@@ -28,7 +28,7 @@ func RunSource(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Proc
 		}
 	}
 	binary := filepath.Join(f.Dir(), sourceName)
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, ".")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, ".")
 	build.Dir = filepath.Join(Root(), "cmd", sourceName)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
