@@ -128,8 +128,8 @@ func TestDockerfileCompilesTheVersionIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	builds := regexp.MustCompile(`(?m)^ +go .*build .*$`).FindAllString(string(data), -1)
-	if len(builds) != 2 {
-		t.Fatalf("%d builds in the Dockerfile, not 2", len(builds))
+	if len(builds) != 3 {
+		t.Fatalf("%d builds in the Dockerfile, not 3", len(builds))
 	}
 	for _, build := range builds {
 		if !strings.Contains(build, "-X main.version=${VERSION}") {

@@ -139,9 +139,6 @@ func argoCDOf(version string) argoCD {
 	return argoCDs[i]
 }
 
-// allSets are the program sets of a fleet with all versions of Argo CD.
-var allSets = setsFor(ArgoCDVersions())
-
 // setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order.
 func setsFor(versions []string) []programSet {
 	sets := []programSet{fleetSet}

@@ -124,7 +124,7 @@ func fetch(ctx context.Context, address, path string, progress io.Writer) (resum
 	if info.Size() > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", info.Size()))
 	}
-	response, err := http.DefaultClient.Do(req)
+	response, err := http.DefaultClient.Do(req) //nolint:bodyclose // closed below; the linter does not follow the reader
 	if err != nil {
 		return false, err
 	}
@@ -208,7 +208,7 @@ func unpack(compressed io.Reader, folder string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(file, files); err != nil { //nolint:gosec // the checksum of the archive is verified
+		if _, err := io.Copy(file, files); err != nil {
 			file.Close()
 			return err
 		}

@@ -65,11 +65,11 @@ func applyBuilt(ctx context.Context, f *fleet.Fleet, folder string, components [
 		return err
 	}
 	defer os.RemoveAll(dir)
-	text := "resources: [../" + folder + "]\ncomponents:\n"
+	lines := []string{"resources: [../" + folder + "]", "components:"}
 	for _, component := range components {
-		text += "- ../components/" + component + "\n"
+		lines = append(lines, "- ../components/"+component)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return err
 	}
 	out, err := exec.CommandContext(ctx, f.Program("kustomize"), "build", dir).Output()

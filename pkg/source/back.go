@@ -19,7 +19,7 @@ func IsAt(address, repo string) bool {
 type Known []string
 
 // KnownOf returns the addresses in the spec of the hub's Application, and in the shown history. No cluster can write
-// either.
+// either. A tenant may write a false history: an invented address has another hash than the address in the work.
 func KnownOf(app *argocd.Application) Known {
 	out := Addresses(app.Spec.Raw)
 	for i := range app.Status.History {

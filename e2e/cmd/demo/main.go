@@ -41,6 +41,19 @@ func run() int {
 	return 1
 }
 
+// compile builds the controller, and the plugin if the page is to be opened, beside the start of the fleet.
+func compile(ctx context.Context, binary, plugin string, open bool) <-chan error {
+	built := make(chan error, 1)
+	go func() {
+		err := towline.Compile(ctx, "towline", binary)
+		if err == nil && open {
+			err = towline.Compile(ctx, "kubectl-towline", plugin)
+		}
+		built <- err
+	}()
+	return built
+}
+
 func demo(ctx context.Context, transport string, open bool) error {
 	folder, err := os.MkdirTemp("", "towline-demo-")
 	if err != nil {
@@ -50,14 +63,7 @@ func demo(ctx context.Context, transport string, open bool) error {
 	binary, plugin := filepath.Join(folder, "towline"), filepath.Join(folder, "kubectl-towline")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	built := make(chan error, 1)
-	go func() { // beside the fleet
-		err := towline.Compile(ctx, "towline", binary)
-		if err == nil && open {
-			err = towline.Compile(ctx, "kubectl-towline", plugin)
-		}
-		built <- err
-	}()
+	built := compile(ctx, binary, plugin, open)
 	f, err := fleet.Start(ctx, fleet.Options{
 		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
 		ArgoCD: fleet.ArgoCDOr("3"), // one version builds faster than two

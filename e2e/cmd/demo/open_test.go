@@ -11,7 +11,7 @@ import (
 func script(t *testing.T, folder, name, text string) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -19,7 +19,8 @@ func script(t *testing.T, folder, name, text string) string {
 
 func TestServePage(t *testing.T) {
 	folder := t.TempDir()
-	plugin := script(t, folder, "kubectl-towline", `echo "The page is at"; echo "  http://127.0.0.1:1/?token=x"; echo "$@" >`+folder+`/args; exec sleep 60`)
+	plugin := script(t, folder, "kubectl-towline",
+		`echo "The page is at"; echo "  http://127.0.0.1:1/?token=x"; echo "$@" >`+folder+`/args; exec sleep 60`)
 	opened := filepath.Join(folder, "opened")
 	script(t, folder, "xdg-open", `echo "$1" >`+opened)
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))

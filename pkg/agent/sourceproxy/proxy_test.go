@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -242,8 +243,11 @@ func TestRequestsAtATime(t *testing.T) {
 }
 
 func TestSizeOfARequest(t *testing.T) {
-	var got int64
-	s := start(t, func(_ http.ResponseWriter, r *http.Request) { got, _ = io.Copy(io.Discard, r.Body) })
+	var got atomic.Int64
+	s := start(t, func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		got.Store(n)
+	})
 	zeros := func(n int64) io.Reader { return io.LimitReader(zero{}, n) }
 	for title, tc := range map[string]struct {
 		size    int64
@@ -259,7 +263,7 @@ func TestSizeOfARequest(t *testing.T) {
 		if r.ContentLength = tc.size; tc.chunked {
 			r.ContentLength = -1
 		}
-		got = 0
+		got.Store(0)
 		resp, err := s.client.Do(r)
 		if err != nil {
 			if tc.code == http.StatusOK {
@@ -268,8 +272,8 @@ func TestSizeOfARequest(t *testing.T) {
 			continue // the server closed the connection before the end of the body
 		}
 		resp.Body.Close()
-		if resp.StatusCode != tc.code || tc.code == http.StatusOK && got != tc.size {
-			t.Errorf("%s: %d, %d bytes", title, resp.StatusCode, got)
+		if resp.StatusCode != tc.code || tc.code == http.StatusOK && got.Load() != tc.size {
+			t.Errorf("%s: %d, %d bytes", title, resp.StatusCode, got.Load())
 		}
 	}
 }
