@@ -1,12 +1,14 @@
 package dependency
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/source"
@@ -22,9 +24,11 @@ func (f *Facts) readsOtherwise(app *argocd.Application) bool {
 	return f.Read(app).Through || !slices.ContainsFunc(f.Users, func(u User) bool { return u.Permitted && !f.Read(u.App).Through })
 }
 
-// repositories returns the repositories of the project's Applications that read through the hub. fromServers reports
-// whether further Applications read from the servers: Applications of the hub, Applications in the works of the cluster,
-// or released Applications.
+// repositories returns the repositories of the project's Applications that read through the hub, and the addresses at
+// the agent that works of the cluster still have: a move is under way, or the hub's Application is paused or forbidden.
+// The own address of such a repository is empty. fromServers reports whether further Applications read from the servers:
+// Applications of the hub, Applications in the works of the cluster, or released Applications. A work with a request
+// does not tell, and counts as such an Application.
 func (f *Facts) repositories() (through atAgent, fromServers bool) {
 	through = atAgent{}
 	for i := range f.Users {
@@ -39,16 +43,24 @@ func (f *Facts) repositories() (through atAgent, fromServers bool) {
 			}
 		}
 	}
-	var known []string
+	known := map[string]bool{}
 	for address := range through {
-		known = append(known, authorization.NormalizeURL(address))
+		known[authorization.NormalizeURL(address)] = true
 	}
-	specs, _ := f.carried()
+	agent := strings.TrimRight(cmp.Or(f.Cluster.SourceAddress, apis.DefaultSourceAddress), "/") + "/"
+	specs, all := f.carried()
 	for _, spec := range specs {
-		fromServers = fromServers || spec.Project == f.Project.Name &&
-			slices.ContainsFunc(spec.Repositories, func(repo string) bool { return !slices.Contains(known, repo) })
+		for _, repo := range spec.Repositories {
+			switch {
+			case spec.Project != f.Project.Name, known[repo]:
+			case strings.HasPrefix(repo, agent):
+				through[repo] = ""
+			default:
+				fromServers = true
+			}
+		}
 	}
-	return through, fromServers || len(f.releasedTo()) > 0
+	return through, fromServers || !all || len(f.releasedTo()) > 0
 }
 
 // permitAgent lets the AppProject permit the addresses of the cluster's agent. The patterns of the hub's AppProject stay
@@ -99,7 +111,7 @@ func (a atAgent) verify(policy fields) (fields, error) {
 		patterns = append(patterns, text(repo, "url"))
 	}
 	for _, address := range slices.Sorted(maps.Keys(a)) {
-		switch here, there := verifies(patterns, a[address]), verifies(patterns, address); {
+		switch here, there := a[address] == "" || verifies(patterns, a[address]), verifies(patterns, address); {
 		case here && !there:
 			repos = append(repos, fields{"url": quote(address)})
 		case there && !here:

@@ -49,6 +49,8 @@ func TestRepositoriesOfAProject(t *testing.T) {
 		"another is forbidden":            {ofProject(used(through()), used(second, forbidden), used(direct(), forbidden)), `"` + web + `"`},
 		"sent before the change":          {ofProject(used(through()), carrying(workOf(webApp().Obj()))), git + `,"` + web + `"`},
 		"sent after the change":           {ofProject(used(through()), carrying(sentThrough())), `"` + web + `"`},
+		"moving away":                     {ofProject(there(), carrying(sentThrough())), `"` + web + `"`},
+		"forbidden since":                 {ofProject(there(), used(second, forbidden), carrying(sentThrough())), `"` + web + `"`},
 		"one is released":                 {ofProject(there(released), used(through())), git + `,"` + web + `"`},
 	} {
 		t.Run(title, func(t *testing.T) {
