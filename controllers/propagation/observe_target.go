@@ -181,7 +181,8 @@ func (seen *observation) refusedThere(
 	if carried != nil {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
 		if read, err := authorization.ReadSent(carried); err == nil {
-			read.Sources = work.RepositoriesOf(w, seen.App, read.Sources)
+			agent := cmp.Or(seen.Clusters[w.Namespace].SourceAddress, apis.DefaultSourceAddress)
+			read.Sources = work.RepositoriesOf(w, seen.App, agent, read.Sources)
 			request = &read
 		}
 	}

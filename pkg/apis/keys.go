@@ -172,7 +172,7 @@ const (
 	AnnotationUpdateMode = Group + "/update-mode"
 
 	// AnnotationSources names the repositories that the cluster reads through the hub for the Application, with commas
-	// in between: see source.Name. towline-source serves a repository only while the work of an Application names the
+	// in between: see source.WriteNames. towline-source serves a repository only while the work of an Application names the
 	// repository.
 	AnnotationSources = Group + "/source-names"
 

@@ -7,6 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/source"
@@ -64,7 +65,7 @@ func TestSourceAddress(t *testing.T) {
 			}
 			names := ""
 			if test.want != repo {
-				names = source.Name(repo)
+				names = source.WriteNames(argocd.DefaultProject, []string{repo})
 			}
 			if got := w.Annotations[apis.AnnotationSources]; got != names {
 				t.Errorf("the work names the repositories %q, not %q", got, names)
@@ -108,22 +109,23 @@ func TestSourcesChange(t *testing.T) {
 		return fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"` + repo + `"}}`)
 	}
 	hub := source.At(apis.DefaultSourceAddress, repo)
+	names := source.WriteNames(argocd.DefaultProject, []string{repo})
 	formerly := func(s *situation) { s.App.SourceAddress = "https://former" }
 	for title, test := range map[string]struct {
 		is    *situation
 		want  string
 		names string
 	}{
-		"to the hub":           {of(app()).own(t).cluster("cluster1", gitless), hub, source.Name(repo)},
+		"to the hub":           {of(app()).own(t).cluster("cluster1", gitless), hub, names},
 		"to direct":            {of(app()).with(sentThrough).own(t), repo, ""},
-		"to another address":   {of(app()).with(formerly).own(t).cluster("cluster1", gitless), hub, source.Name(repo)},
+		"to another address":   {of(app()).with(formerly).own(t).cluster("cluster1", gitless), hub, names},
 		"released":             {of(app().Annotation(apis.AnnotationRelease, "true")).with(sentThrough).own(t).cluster("cluster1", gitless), repo, ""},
 		"released since":       {of(app().Annotation(apis.AnnotationRelease, "true")).with(formerly).own(t), repo, ""},
 		"without the label":    {of(app().NoLabel(apis.LabelPull)).with(sentThrough).own(t).cluster("cluster1", gitless), repo, ""},
 		"on a former cluster":  {of(app().Annotation(apis.AnnotationRelease, "true")).with(sentThrough).at(t, "cluster2", "other"), repo, ""},
 		"released, as it was":  {of(app().Annotation(apis.AnnotationRelease, "true")).own(t), repo, ""},
 		"refused, as the user": {of(app()).with(sentThrough).own(t, asksWhoseIs(".spec.source.repoURL")).cluster("cluster1", gitless), repo, ""},
-		"adopted":              {of(app()).own(t, claimsBy(work.Apply)).cluster("cluster1", gitless), hub, source.Name(repo)},
+		"adopted":              {of(app()).own(t, claimsBy(work.Apply)).cluster("cluster1", gitless), hub, names},
 	} {
 		t.Run(title, func(t *testing.T) {
 			w, raw := changeOf(t, test.is)

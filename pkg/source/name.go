@@ -65,17 +65,34 @@ func Path(cluster, name string) string {
 	return path.Join("/apis", GroupVersion.Group, GroupVersion.Version, "namespaces", cluster, Resource, name, Proxy)
 }
 
-// WriteNames returns the names of repositories as the value of apis.AnnotationSources.
-func WriteNames(addresses []string) string {
+// WriteNames returns the names of the repositories of an Application as the value of apis.AnnotationSources. Each name
+// has a hash of the Application's AppProject: after a change of the AppProject on the hub, the names are for no
+// repository, until Towline may deliver the Application again.
+func WriteNames(project string, addresses []string) string {
 	names := make([]string, 0, len(addresses))
 	for _, address := range addresses {
-		names = append(names, Name(address))
+		names = append(names, entry(project, address))
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// ReadNames returns the names in a value of apis.AnnotationSources.
+// entry returns the name of a repository with the hash of an AppProject.
+func entry(project, address string) string {
+	sum := sha256.Sum256([]byte(project))
+	return Name(address) + "." + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// Delivered reports whether a value of apis.AnnotationSources has the repository for the AppProject.
+func Delivered(value, project, address string) bool {
+	return slices.Contains(strings.Split(value, ","), entry(project, address))
+}
+
+// ReadNames returns the names in a value of apis.AnnotationSources, without the AppProject.
 func ReadNames(value string) []string {
-	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+	names := strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
+	for i := range names {
+		names[i], _, _ = strings.Cut(names[i], ".")
+	}
+	return names
 }

@@ -48,6 +48,29 @@ func TestNameHidesPasswords(t *testing.T) {
 	}
 }
 
+func TestDelivered(t *testing.T) {
+	const other = "https://git.example.com/other"
+	value := WriteNames("one", []string{apps, values})
+	for name, test := range map[string]struct {
+		project, address string
+		want             bool
+	}{
+		"the first":        {"one", apps, true},
+		"the second":       {"one", values, true},
+		"another project":  {"two", apps, false},
+		"another address":  {"one", other, false},
+		"no project":       {"", apps, false},
+		"the name, hashed": {"one", Name(apps), false},
+	} {
+		if got := Delivered(value, test.project, test.address); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if names := ReadNames(value); len(names) != 2 || Delivered(strings.Join(names, ","), "one", apps) {
+		t.Errorf("names without an AppProject are for no AppProject: %v", names)
+	}
+}
+
 func TestPath(t *testing.T) {
 	want := "/apis/source.apps.open-cluster-management.io/v1alpha1/namespaces/cluster1/repositories/apps-1/proxy"
 	if got := Path("cluster1", "apps-1"); got != want {

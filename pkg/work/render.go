@@ -108,7 +108,7 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
 	}
 	if app.SourceAddress != "" {
-		out[apis.AnnotationSources] = source.WriteNames(source.Addresses(app.Spec.Raw))
+		out[apis.AnnotationSources] = source.WriteNames(app.Project(), source.Addresses(app.Spec.Raw))
 	}
 	if sent := requests.Refresh.String(); sent != "" {
 		out[apis.AnnotationRefreshSent] = sent

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -16,12 +17,14 @@ import (
 func ReadsThroughHub(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationSources] != "" }
 
 // RepositoriesOf returns the repositories of the addresses in a work. An address at the cluster's agent is left out if
-// the hub's Application does not know the repository any more: towline-source does not serve such a repository.
-func RepositoriesOf(w *workv1.ManifestWork, app *argocd.Application, addresses []string) (out []string) {
+// the hub's Application does not know the repository any more: towline-source does not serve such a repository. A work
+// that names no repository has been closed or released, and then each address at the agent is left out.
+func RepositoriesOf(w *workv1.ManifestWork, app *argocd.Application, agent string, addresses []string) (out []string) {
 	known, names := source.KnownOf(app), source.ReadNames(w.Annotations[apis.AnnotationSources])
 	for _, address := range addresses {
 		repo := known.Own(address)
-		if repo == address && slices.Contains(names, path.Base(address)) {
+		closed := len(names) == 0 && strings.HasPrefix(address, strings.TrimRight(agent, "/")+"/")
+		if repo == address && (closed || slices.Contains(names, path.Base(address))) {
 			continue
 		}
 		out = append(out, repo)

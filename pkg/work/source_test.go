@@ -25,7 +25,7 @@ func TestSourceAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	addresses := source.Addresses(app.Spec.Raw)
-	if got, want := w.Annotations[apis.AnnotationSources], source.WriteNames(addresses); got != want || len(source.ReadNames(got)) != 2 {
+	if got, want := w.Annotations[apis.AnnotationSources], source.WriteNames(app.Project(), addresses); got != want || len(source.ReadNames(got)) != 2 {
 		t.Errorf("the work names the repositories %q, not %q", got, want)
 	}
 	raw := string(w.Spec.Workload.Manifests[0].Raw)
@@ -126,15 +126,19 @@ func TestRepositoriesOf(t *testing.T) {
 	}
 	sent := []string{source.At(agent, addresses[0]), "https://other.example.com", source.At(agent, addresses[1])}
 	want := []string{addresses[0], "https://other.example.com", addresses[1]}
-	if got := work.RepositoriesOf(w, app, sent); !slices.Equal(got, want) {
+	if got := work.RepositoriesOf(w, app, agent, sent); !slices.Equal(got, want) {
 		t.Errorf("got %v, not %v", got, want)
 	}
 	app.Spec.Raw = []byte(`{"source":{"repoURL":"` + addresses[1] + `"}}`)
-	if got := work.RepositoriesOf(w, app, sent); !slices.Equal(got, want[1:]) {
+	if got := work.RepositoriesOf(w, app, agent, sent); !slices.Equal(got, want[1:]) {
 		t.Errorf("the hub's Application has another source: got %v, not %v", got, want[1:])
 	}
 	planted := source.At(agent, "https://evil.example.com")
-	if got := work.RepositoriesOf(w, app, []string{planted}); !slices.Equal(got, []string{planted}) {
+	if got := work.RepositoriesOf(w, app, agent, []string{planted}); !slices.Equal(got, []string{planted}) {
 		t.Errorf("a cluster planted an address: got %v", got)
+	}
+	closed, _ := work.CloseSources(w)
+	if got := work.RepositoriesOf(closed, app, agent, sent); !slices.Equal(got, want[1:]) {
+		t.Errorf("a closed work whose repository the hub does not know any more: got %v, not %v", got, want[1:])
 	}
 }

@@ -26,8 +26,9 @@ type Grant struct {
 	// Address is the address of the repository in the Application on the hub.
 	Address string
 
-	// Project is the AppProject of the Application: the project's credentials serve the repository.
-	Project string
+	// Projects are the AppProjects of the Applications, sorted. The cluster's Argo CD has a single address for the
+	// repository, so the credentials of all AppProjects must be the same.
+	Projects []string
 
 	// References are the full references in targetRevisions, for example "refs/pull/7/head", besides branches and tags.
 	References []string
@@ -81,12 +82,18 @@ func (g Grants) Of(ctx context.Context, cluster, name string) (Grant, bool, erro
 			case grant.Name != name:
 			case !found:
 				out, found = grant, true
-			case grant.Project == out.Project:
-				out.References = append(out.References, grant.References...)
+			default:
+				out.add(grant)
 			}
 		}
 	}
 	return out, found, nil
+}
+
+// add adds the grant of a further Application for the same repository.
+func (g *Grant) add(more Grant) {
+	g.Projects = slices.Compact(slices.Sorted(slices.Values(append(g.Projects, more.Projects...))))
+	g.References = append(g.References, more.References...)
 }
 
 // All returns all grants of a cluster, each repository once, sorted by name.
@@ -105,7 +112,15 @@ func (g Grants) All(ctx context.Context, cluster string) ([]Grant, error) {
 	}
 	byName := func(a, b Grant) int { return cmp.Compare(a.Name, b.Name) }
 	slices.SortStableFunc(out, byName)
-	return slices.CompactFunc(out, func(a, b Grant) bool { return a.Name == b.Name }), nil
+	merged := out[:0]
+	for _, grant := range out {
+		if last := len(merged) - 1; last >= 0 && merged[last].Name == grant.Name {
+			merged[last].add(grant)
+			continue
+		}
+		merged = append(merged, grant)
+	}
+	return merged, nil
 }
 
 func (g Grants) works(ctx context.Context, cluster string, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
@@ -117,9 +132,9 @@ func (g Grants) works(ctx context.Context, cluster string, options ...client.Lis
 
 // by returns the grants by a work.
 func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Grant, error) {
-	names := source.ReadNames(w.Annotations[apis.AnnotationSources])
+	delivered := w.Annotations[apis.AnnotationSources]
 	key, ok := work.HubApplication(w)
-	if len(names) == 0 || !ok || !w.DeletionTimestamp.IsZero() {
+	if delivered == "" || !ok || !w.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
 	app := &argocd.Application{}
@@ -131,11 +146,10 @@ func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Gran
 	}
 	var out []Grant
 	for _, s := range source.Sources(app.Spec.Raw) {
-		name := source.Name(s.RepoURL)
-		if !slices.Contains(names, name) {
+		if !source.Delivered(delivered, app.Project(), s.RepoURL) {
 			continue
 		}
-		grant := Grant{Name: name, Address: s.RepoURL, Project: app.Project()}
+		grant := Grant{Name: source.Name(s.RepoURL), Address: s.RepoURL, Projects: []string{app.Project()}}
 		if ref := source.Reference(s.TargetRevision); ref != "" {
 			grant.References = []string{ref}
 		}

@@ -3,7 +3,9 @@ package hub
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -162,15 +164,24 @@ func (h *Hub) Synced(ctx context.Context) bool {
 	return h.cache.WaitForCacheSync(done)
 }
 
-// Credential returns the hub's access to the repository of a grant.
+// Credential returns the hub's access to the repository of a grant. The AppProjects of the grant must have the same
+// credential, because the answer to the cluster is the same for the Applications of all AppProjects.
 func (h *Hub) Credential(ctx context.Context, grant grants.Grant) (credential.Credential, error) {
 	secrets := &corev1.SecretList{}
 	if err := h.List(ctx, secrets, client.InNamespace(h.namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return credential.Credential{}, err
 	}
-	out, err := credential.For(grant.Project, grant.Address, secrets.Items)
-	if err != nil {
-		return credential.Credential{}, err
+	var out credential.Credential
+	for i, project := range grant.Projects {
+		found, err := credential.For(project, grant.Address, secrets.Items)
+		switch {
+		case err != nil:
+			return credential.Credential{}, err
+		case i > 0 && !reflect.DeepEqual(found, out):
+			return credential.Credential{}, fmt.Errorf("the AppProjects %s and %s have different Secrets for the repository, and both have Applications "+
+				"on the cluster: use a single Secret without a project", grant.Projects[0], project)
+		}
+		out = found
 	}
 	out.CA, out.KnownHosts = h.text(authorities, hostname(grant.Address)), h.text(hostKeys, knownHosts)
 	return out, nil

@@ -79,7 +79,7 @@ func serve(t *testing.T) *world {
 	t.Helper()
 	server := gittest.New(t)
 	w := &world{
-		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name(server.URL), Address: server.URL, Project: "default"}},
+		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name(server.URL), Address: server.URL, Projects: []string{"default"}}},
 		limits: &limits{all: 10, byCluster: 10, open: map[string]int{}},
 	}
 	mirrors, err := mirror.New(mirror.Options{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,7 +99,7 @@ func (s *repositories) List(ctx context.Context, _ *internalversion.ListOptions)
 func (s *repositories) repository(ctx context.Context, cluster string, grant grants.Grant) *Repository {
 	out := &Repository{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: grant.Name},
-		Spec:       RepositorySpec{Address: Shown(grant.Address), Project: grant.Project},
+		Spec:       RepositorySpec{Address: Shown(grant.Address), Project: strings.Join(grant.Projects, ",")},
 	}
 	access, err := s.hub.Credential(ctx, grant)
 	if err != nil {

@@ -20,7 +20,7 @@ type RepositorySpec struct {
 	// Address is the address in the Applications on the hub, without a user name and a password.
 	Address string `json:"address"`
 
-	// Project is the AppProject whose credentials serve the repository.
+	// Project are the AppProjects whose credentials serve the repository, with commas between the names.
 	Project string `json:"project"`
 }
 
