@@ -79,6 +79,7 @@ func (c *call) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		_ = resp.Body.Close()
 	}
+	cancel(errNoAnswer) // the timer's function has begun, and may not have set the cause yet
 	return nil, context.Cause(ctx)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -185,5 +186,34 @@ type answersAtTheEnd struct{}
 
 func (answersAtTheEnd) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+// TestAnswerAtTheTimeout checks an answer that arrives when the wait ends, before the end of the request. RoundTrip must
+// return the answer or an error.
+func TestAnswerAtTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Proxy{hub: Hub{Transport: answersAfter(time.Second)}, answerTimeout: time.Second}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://hub", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			resp, err := (&call{Proxy: p}).RoundTrip(r)
+			if (resp == nil) != (err != nil) {
+				t.Fatalf("%v, %v", resp, err)
+			}
+			if resp != nil {
+				resp.Body.Close()
+			}
+		}
+	})
+}
+
+// answersAfter answers after a time, and does not look at the request's context.
+type answersAfter time.Duration
+
+func (d answersAfter) RoundTrip(*http.Request) (*http.Response, error) {
+	<-time.After(time.Duration(d))
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
