@@ -31,8 +31,13 @@ type Credential struct {
 	data map[string]string
 }
 
+// An Error is about a Secret or an address that towline-source cannot use.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
 // For returns the credential for a repository of an Application in the project. secrets are all repository Secrets of
-// the hub's Argo CD. An error names a Secret and the unsupported field.
+// the hub's Argo CD. An Error names a Secret and the unsupported field.
 func For(project, address string, secrets []corev1.Secret) (Credential, error) {
 	names := dependency.ReadCredentials(secrets).For(project, authorization.NormalizeURL(address))
 	out := Credential{Secrets: names, data: map[string]string{}}
@@ -70,7 +75,7 @@ func take(to map[string]string, from map[string][]byte, keys ...string) {
 func supported(name string, data map[string][]byte) error {
 	for _, key := range []string{"githubAppID", "githubAppPrivateKey", "gcpServiceAccountKey", "useAzureWorkloadIdentity"} {
 		if value := string(data[key]); value != "" && value != "false" {
-			return fmt.Errorf("the Secret %s has %s, which towline-source does not support: use a token or an SSH key", name, key)
+			return Error(fmt.Sprintf("the Secret %s has %s, which towline-source does not support: use a token or an SSH key", name, key))
 		}
 	}
 	for key, remedy := range map[string]string{
@@ -78,7 +83,8 @@ func supported(name string, data map[string][]byte) error {
 		"insecureIgnoreHostKey": "add the key of the server to the ConfigMap argocd-ssh-known-hosts-cm",
 	} {
 		if on, _ := strconv.ParseBool(string(data[key])); on {
-			return fmt.Errorf("the Secret %s has %s, but towline-source always verifies the server: %s, and remove %s", name, key, remedy, key)
+			const text = "the Secret %s has %s, but towline-source always verifies the server: %s, and remove %s"
+			return Error(fmt.Sprintf(text, name, key, remedy, key))
 		}
 	}
 	return nil
@@ -121,7 +127,7 @@ func (c Credential) Environment(address, dir string) ([]string, error) {
 func serverOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("the address of the repository is not readable")
+		return "", Error("the address of the repository is not readable")
 	}
 	return u.Scheme + "://" + u.Host, nil
 }

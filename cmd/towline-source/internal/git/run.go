@@ -45,6 +45,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("git %s: %s", e.Command, e.Text)
 }
 
+// Remote reports whether the command has spoken with a Git server. All other commands read and write the mirror only.
+func (e *Error) Remote() bool { return e.Command == "ls-remote" || e.Command == "fetch" }
+
 // Unwrap returns the error of the process.
 func (e *Error) Unwrap() error { return e.err }
 

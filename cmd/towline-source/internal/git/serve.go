@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,12 @@ var protocols = regexp.MustCompile(`^[A-Za-z0-9=:._-]{1,64}$`)
 
 // maxRequest is the maximum size of a request's body. The body lists commits, 50 bytes each.
 const maxRequest = 64 << 20
+
+// ErrRequest means that the body of a request is not usable.
+var ErrRequest = errors.New("the body of the request is not usable")
+
+// misuses are parts of the error output of upload-pack about a body that is not Git's protocol.
+var misuses = []string{"protocol error", "unknown capability", "invalid command", "unexpected line", "hung up"}
 
 // Refused returns the status code and the message for a request that is no read of Git's smart HTTP protocol; 0 for a
 // permitted request. path is the path behind the repository.
@@ -66,6 +73,10 @@ func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error
 	if errors.Is(err, context.Canceled) {
 		return nil // the client has left
 	}
+	failed, ok := errors.AsType[*Error](err)
+	if ok && slices.ContainsFunc(misuses, func(part string) bool { return strings.Contains(failed.Text, part) }) {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
+	}
 	return err
 }
 
@@ -78,11 +89,11 @@ func plainBody(w http.ResponseWriter, r *http.Request) (io.Reader, error) {
 	case "gzip", "x-gzip":
 		plain, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, fmt.Errorf("body: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 		}
 		return io.LimitReader(plain, maxRequest), nil
 	default:
-		return nil, fmt.Errorf("body: unknown Content-Encoding %.20q", encoding)
+		return nil, fmt.Errorf("%w: unknown Content-Encoding %.20q", ErrRequest, encoding)
 	}
 }
 

@@ -247,9 +247,12 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, st
 	if digest == before {
 		return state, before, nil
 	}
+	if err := e.Create(ctx); err != nil {
+		return state, before, err
+	}
 	fetchCtx, cancel := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.FetchTimeout))
 	defer cancel()
-	if err := errors.Join(e.Create(ctx), m.fetch(fetchCtx, e, remote, refs, references)); err != nil {
+	if err := m.fetch(fetchCtx, e, remote, refs, references); err != nil {
 		return state, before, err
 	}
 	state.References, state.Fetched = refs.Len(), m.now()

@@ -2,14 +2,16 @@ package server
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/towline-io/towline/cmd/towline-source/internal/credential"
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 )
 
-// A failure is why the hub cannot read a repository.
+// A failure is why the hub cannot serve a repository.
 type failure struct {
 	// reason is the label in the metrics.
 	reason string
@@ -17,12 +19,16 @@ type failure struct {
 	// text goes to the cluster. The text names no server and no credential.
 	text string
 
+	// code is the status code of the answer; 0 for 424.
+	code int
+
 	// signs are parts of git's error output.
 	signs []string
 }
 
 // failures are the failures that git's error output tells apart. The first match counts.
 var failures = []failure{
+	broken,
 	{
 		reason: "unverified",
 		text:   "the hub cannot verify the Git server: correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
@@ -47,6 +53,11 @@ var failures = []failure{
 }
 
 var (
+	// broken is no failure of a Git server. Agents take 503 as the absence of the hub, and repeat kept answers.
+	broken = failure{
+		reason: "hub", text: "towline-source fails", code: http.StatusServiceUnavailable,
+		signs: []string{"No space left on device", "Disk quota exceeded"},
+	}
 	unreachable = failure{
 		reason: "unreachable",
 		text:   "the hub cannot reach the Git server, or the Git server fails",
@@ -58,11 +69,11 @@ var (
 	tooLarge = failure{
 		reason: "too-large", text: "the repository is larger than the limit of towline-source, --max-repository-bytes",
 	}
-	unusable = failure{reason: "secret", text: "the repository Secret on the hub is not usable for towline-source"}
+	unusable = failure{reason: "secret", text: "the address or the repository Secret on the hub is not usable for towline-source"}
 	other    = failure{reason: "other", text: "the hub cannot read the repository from the Git server"}
 )
 
-// failureOf returns why a read failed.
+// failureOf returns why a request failed.
 func failureOf(err error) failure {
 	switch {
 	case errors.Is(err, mirror.ErrTooLarge):
@@ -70,9 +81,12 @@ func failureOf(err error) failure {
 	case errors.Is(err, mirror.ErrNoAnswer):
 		return unreachable
 	}
+	if _, ok := errors.AsType[credential.Error](err); ok {
+		return unusable
+	}
 	failed, ok := errors.AsType[*git.Error](err)
-	if !ok {
-		return other
+	if !ok || !failed.Remote() || failed.Text == "" { // git tells each failure of a Git server
+		return broken
 	}
 	for _, f := range failures {
 		if slices.ContainsFunc(f.signs, func(sign string) bool { return strings.Contains(failed.Text, sign) }) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,12 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	defer done()
 	access, err := h.hub.Credential(r.Context(), grant)
 	if err != nil {
-		h.fail(w, err, unusable, cluster, name)
+		h.fail(w, err, cluster, name)
 		return
 	}
 	wanted, err := wants(r, path)
 	if err != nil {
-		http.Error(w, "the body of the request is not readable", http.StatusBadRequest)
+		http.Error(w, git.ErrRequest.Error(), http.StatusBadRequest)
 		return
 	}
 	answer := &begun{ResponseWriter: w}
@@ -79,23 +80,26 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	case answer.begun:
 		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take the part for the whole
+	case errors.Is(err, git.ErrRequest):
+		http.Error(w, git.ErrRequest.Error(), http.StatusBadRequest)
 	default:
-		h.fail(w, err, failureOf(err), cluster, name)
+		h.fail(w, err, cluster, name)
 	}
 }
 
 // fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
-// learn the network of the hub. Administrators find the error in the status of the Repository. The code 424 means that
-// the hub works, and the Git server or the credential does not. Agents take 502, 503 and 504 as the absence of the hub,
-// and repeat kept answers.
-func (h *handler) fail(w http.ResponseWriter, err error, why failure, cluster, name string) {
+// learn the network of the hub. Administrators find the error in the log, and the error of a look at the Git server in
+// the status of the Repository. The code 424 means that the hub works, and the Git server or the credential does not.
+// Agents take 502, 503 and 504 as the absence of the hub, and repeat kept answers.
+func (h *handler) fail(w http.ResponseWriter, err error, cluster, name string) {
 	if errors.Is(err, context.Canceled) {
 		return // the client has left
 	}
 	h.log.Info("A repository was not served", "cluster", cluster, "repository", name, "error", err.Error())
+	why := failureOf(err)
 	failed.WithLabelValues(why.reason).Inc()
 	text := fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", why.text, cluster, name)
-	http.Error(w, text, http.StatusFailedDependency)
+	http.Error(w, text, cmp.Or(why.code, http.StatusFailedDependency))
 }
 
 // prefix begins the names of all groups of agents.

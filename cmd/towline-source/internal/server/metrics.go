@@ -9,8 +9,8 @@ import (
 
 var failed = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "towline_source_failures_total",
-	Help: "Requests of clusters that the hub could not answer from the Git server, by reason: unverified, credential, missing, unreachable, " +
-		"too-large, secret or other.",
+	Help: "Requests of clusters that the hub could not answer, by reason: unverified, credential, missing, unreachable, too-large, secret, " +
+		"hub or other.",
 }, []string{"reason"})
 
 func init() {

@@ -7,12 +7,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr/testr"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
@@ -21,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/credential"
+	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 	"github.com/towline-io/towline/cmd/towline-source/internal/gittest"
 	"github.com/towline-io/towline/cmd/towline-source/internal/grants"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
@@ -241,6 +245,8 @@ func TestErrorTexts(t *testing.T) {
 		login    bool
 		fails    error
 		maxBytes int64
+		full     bool
+		code     int
 		says     string
 	}{
 		"a server that fails":       {down: true, says: unreachable.text},
@@ -248,20 +254,103 @@ func TestErrorTexts(t *testing.T) {
 		"no such repository":        {address: strings.TrimSuffix(right, "apps.git") + "none.git", login: true, says: "no such repository"},
 		"a wrong password":          {address: strings.Replace(right, "127.0.0.1", "localhost", 1), says: "refuses the credential"},
 		"an unverified server":      {address: strings.Replace(w.config.Host, "localhost", "127.0.0.1", 1) + "/apps", says: "cannot verify the Git server"},
-		"an unsupported credential": {fails: errors.New("Secret team-secret has githubAppID"), says: unusable.text},
+		"an unsupported credential": {fails: credential.Error("Secret team-secret has githubAppID"), says: unusable.text},
+		"an unreadable address":     {address: "https://%zz/apps.git", says: unusable.text},
+		"a cache that fails":        {fails: errors.New("the cache of team-secret is not started"), code: 503, says: broken.text},
+		"a volume that fails":       {full: true, code: 503, says: broken.text},
 		"a large repository":        {maxBytes: 1, says: tooLarge.text},
 	} {
 		w.git.Down.Store(test.down)
 		w.hub.fails, w.hub.grant.Address, w.mirrors.MaxBytes = test.fails, cmp.Or(test.address, right), cmp.Or(test.maxBytes, 1<<20)
 		w.hub.public = test.address != "" && !test.login
+		keys := filepath.Join(w.mirrors.Dir, "keys")
+		if test.full {
+			if err := os.Rename(keys, keys+"-away"); err != nil {
+				t.Fatal(err)
+			}
+		}
 		code, body := w.get(source.Path(cluster, w.hub.grant.Name) + "/info/refs?service=git-upload-pack")
-		if code != http.StatusFailedDependency || !strings.Contains(body, test.says) || !strings.Contains(body, "kubectl get repositories -n "+cluster) {
+		if test.full {
+			if err := os.Rename(keys+"-away", keys); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if code != cmp.Or(test.code, http.StatusFailedDependency) || !strings.Contains(body, test.says) ||
+			!strings.Contains(body, "kubectl get repositories -n "+cluster) {
 			t.Errorf("%s: %d %s", title, code, body)
 		}
 		if strings.Contains(body, "127.0.0.1") || strings.Contains(body, "localhost") || strings.Contains(body, "team-secret") {
 			t.Errorf("%s: the text names the server or the Secret: %s", title, body)
 		}
 	}
+}
+
+// TestFailureOf tells a failure of towline-source from a failure of a Git server. A full volume also ends the connection.
+func TestFailureOf(t *testing.T) {
+	for title, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a full volume":     {&git.Error{Command: "fetch", Text: "fatal: write error: No space left on device\nfatal: early EOF"}, "hub"},
+		"a damaged mirror":  {&git.Error{Command: "upload-pack", Text: "fatal: '.' does not appear to be a git repository"}, "hub"},
+		"git did not start": {&git.Error{Command: "ls-remote"}, "hub"},
+		"a hidden reason":   {&git.Error{Command: "ls-remote", Text: "fatal: no"}, "other"},
+		"no repository":     {&git.Error{Command: "ls-remote", Text: "fatal: 'x' does not appear to be a git repository"}, "missing"},
+	} {
+		if got := failureOf(test.err); got.reason != test.want {
+			t.Errorf("%s: %s, want %s", title, got.reason, test.want)
+		}
+	}
+}
+
+// TestUnusableBodies: a body that is not usable is the fault of the client.
+func TestUnusableBodies(t *testing.T) {
+	w := serve(t)
+	client, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := failuresCounted(t)
+	for title, test := range map[string]struct{ encoding, protocol, body string }{
+		"not compressed":   {encoding: "gzip", body: "hello world"},
+		"unknown encoding": {encoding: "br", body: "hello world"},
+		"no protocol":      {body: "hello world"},
+		"no command":       {protocol: "version=2", body: "0012command=hello\n0000"},
+		"no end":           {body: "0032want 0000"},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			w.config.Host+source.Path(cluster, w.hub.grant.Name)+"/git-upload-pack", strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Content-Encoding": test.encoding, "Git-Protocol": test.protocol} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusBadRequest || strings.TrimSpace(string(text)) != git.ErrRequest.Error() {
+			t.Errorf("%s: %d %s, %v", title, answer.StatusCode, text, err)
+		}
+	}
+	if after := failuresCounted(t); after != before {
+		t.Errorf("%v failures are counted, before %v", after, before)
+	}
+}
+
+// failuresCounted returns the number of counted failures.
+func failuresCounted(t *testing.T) float64 {
+	t.Helper()
+	sum := 0.0
+	for _, f := range slices.Concat(failures, []failure{tooLarge, unusable, other}) {
+		sum += testutil.ToFloat64(failed.WithLabelValues(f.reason))
+	}
+	return sum
 }
 
 func TestList(t *testing.T) {
