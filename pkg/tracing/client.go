@@ -92,6 +92,9 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	}
 	req.Header = c.headers.Clone()
 	resp, err := c.http.Do(req)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err // without the address, whose query may be a credential
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,6 +83,18 @@ func TestCertificate(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", file)
 	if send(); requests.Load() != 3 {
 		t.Errorf("a collector with a known certificate got %d requests", requests.Load())
+	}
+}
+
+// TestNoAddressInAnError: the query of the collector's address may be a credential.
+func TestNoAddressInAnError(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:1/v1/traces?key=secret")
+	c, err := newClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.UploadTraces(t.Context(), nil); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
