@@ -63,6 +63,14 @@ func TestSourcesFollowTheChoice(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSource) })
 	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", repoOf(app))))
 	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Labels, apis.AnnotationSource) })
+	applied(t, expectSource(t, app, repoOf(app)))
+	inNamespace := func(choice string) {
+		edit(t, get(t, namespaceOf(c.Name)), func(ns *corev1.Namespace) { ns.Annotations[apis.AnnotationSource] = choice })
+	}
+	inNamespace(apis.SourceHub)
+	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", repoOf(app))))
+	edit(t, c, gitless)
+	inNamespace(apis.SourceDirect)
 	if last := expectSource(t, app, repoOf(app)); last.UID != w.UID {
 		t.Error("the Application has a new work")
 	}

@@ -99,8 +99,9 @@ const RefreshSpecChanged = "spec-changed"
 const ChangedUncompared = "uncompared"
 
 // AnnotationSource is on a hub Application: "hub" or "direct". With "hub", the cluster reads the Application's
-// repositories through the hub, without a route to Git. The label of the same key on a ManagedCluster chooses for all
-// Applications of the cluster. The annotation has priority. Default: "direct".
+// repositories through the hub, without a route to Git. The annotation of the same key on the namespace of the cluster
+// on the hub chooses for all other Applications of the cluster: every value but "direct" counts as "hub". Without both
+// annotations, the label of the same key on the ManagedCluster chooses. Default: "direct".
 const AnnotationSource = Group + "/source"
 
 // Values of AnnotationSource.

@@ -4,7 +4,7 @@
 //
 // The agent of a cluster may write the whole of its ManagedCluster (Open Cluster Management 1.2), but not the
 // cluster's namespace on the hub. A pause and an address could be used against others, so Towline reads them only
-// from the namespace.
+// from the namespace. For sources through the hub, the namespace has priority over the ManagedCluster.
 package managedcluster
 
 import (
@@ -59,9 +59,13 @@ type Facts struct {
 	// Server is the cluster's address for AppProjects; empty unless the hub's administrators have set the address.
 	Server string
 
-	// SourceHub is true if the cluster reads the repositories of all Applications through the hub. A cluster with
-	// its own choice gains no right: the hub serves the repositories of the cluster's own Applications.
+	// SourceHub is true if the label of the ManagedCluster lets the cluster read the repositories of all Applications
+	// through the hub. A cluster that removes the label gets the credentials of the repositories that may travel.
 	SourceHub bool
+
+	// SourceChoice is the choice of the hub's administrators, with priority over SourceHub: every value but
+	// apis.SourceDirect keeps the credentials on the hub. SourceChoice is empty without a choice.
+	SourceChoice string
 
 	// SourceAddress is the address at which the cluster's Argo CD reads repositories through the hub, from the hub's
 	// administrators; empty for the address of the agent's Service.
@@ -91,6 +95,7 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 	if namespace != nil {
 		f.Paused = argocd.PausedBy("Namespace "+namespace.Name, namespace.Annotations)
 		f.Server = authorization.Address(namespace.Annotations)
+		f.SourceChoice = namespace.Annotations[apis.AnnotationSource]
 		f.SourceAddress = namespace.Annotations[apis.AnnotationSourceAddress]
 	}
 	return f
@@ -98,12 +103,15 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 
 // Reading returns an Application with the address at which the cluster reads the Application's repositories through the
 // hub, or without an address if the cluster reads from the Git servers. The annotation of the Application has priority
-// over the label of the ManagedCluster.
+// over the annotation of the cluster's namespace, and this annotation over the label of the ManagedCluster.
 func (f Facts) Reading(app *argocd.Application) *argocd.Application {
 	if app == nil {
 		return nil
 	}
 	through, address := f.SourceHub, ""
+	if f.SourceChoice != "" {
+		through = f.SourceChoice != apis.SourceDirect
+	}
 	if choice := app.Annotations[apis.AnnotationSource]; choice != "" {
 		through = choice == apis.SourceHub
 	}

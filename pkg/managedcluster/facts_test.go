@@ -103,11 +103,36 @@ func TestNamespaceChanged(t *testing.T) {
 		"a pause that is none":     {of(nil), of(map[string]string{apis.AnnotationPaused: "false"}), false},
 		"an address":               {of(nil), of(address), true},
 		"another spelling of it":   {of(address), of(map[string]string{apis.AnnotationServer: "https://x/"}), false},
+		"sources through the hub":  {of(nil), of(map[string]string{apis.AnnotationSource: apis.SourceHub}), true},
+		"sources from the servers": {of(nil), of(map[string]string{apis.AnnotationSource: apis.SourceDirect}), true},
 		"something else":           {of(nil), of(map[string]string{"note": "x"}), false},
 		"nothing, while it paused": {of(paused), of(paused), false},
 	} {
 		if got := managedcluster.NamespaceChanged(tc.before, tc.after); got != tc.want {
 			t.Errorf("%s: %t", title, got)
+		}
+	}
+}
+
+// TestReading: the cluster can change the label of its ManagedCluster, but not the annotation of its namespace.
+func TestReading(t *testing.T) {
+	for title, tc := range map[string]struct {
+		label, namespace, app string
+		hub                   bool
+	}{
+		"no choice":                    {},
+		"the label":                    {label: "hub", hub: true},
+		"the namespace":                {namespace: "hub", hub: true},
+		"the namespace, not the label": {label: "hub", namespace: "direct"},
+		"an odd value":                 {namespace: "Direct", hub: true},
+		"the Application":              {namespace: "direct", app: "hub", hub: true},
+		"the Application, directly":    {label: "hub", namespace: "hub", app: "direct"},
+	} {
+		c, app := fixture.Cluster("c").Label(apis.AnnotationSource, tc.label).Obj(), fixture.Application("web")
+		ns := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{apis.AnnotationSource: tc.namespace}}}
+		got := managedcluster.Of(c, ns).Reading(app.Annotation(apis.AnnotationSource, tc.app).Obj()).SourceAddress
+		if (got == apis.DefaultSourceAddress) != tc.hub {
+			t.Errorf("%s: the cluster reads at %q", title, got)
 		}
 	}
 }

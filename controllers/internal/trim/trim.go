@@ -65,8 +65,8 @@ func Namespace(obj any) (any, error) {
 	typeMeta(&ns.TypeMeta)
 	ns.ObjectMeta = metav1.ObjectMeta{
 		Name: ns.Name, UID: ns.UID, ResourceVersion: ns.ResourceVersion, DeletionTimestamp: ns.DeletionTimestamp,
-		Annotations: sharedMap(only(ns.Annotations, apis.AnnotationPaused, apis.AnnotationServer, apis.AnnotationSourceAddress,
-			apis.AnnotationGitOpsAccounts)),
+		Annotations: sharedMap(only(ns.Annotations, apis.AnnotationPaused, apis.AnnotationServer, apis.AnnotationSource,
+			apis.AnnotationSourceAddress, apis.AnnotationGitOpsAccounts)),
 		Labels: sharedMap(only(ns.Labels, apis.LabelArgoNamespace)),
 	}
 	return ns, nil

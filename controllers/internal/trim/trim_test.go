@@ -155,13 +155,13 @@ func TestCluster(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	full := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "cluster1", UID: "u", ResourceVersion: "7",
-		Annotations:   map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1", "note": "x"},
+		Annotations:   map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1", apis.AnnotationSource: "hub", "note": "x"},
 		Labels:        map[string]string{apis.LabelArgoNamespace: "true", "team": "a"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}, Finalizers: []string{"x"},
 	}}
 	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name: "cluster1", UID: "u", ResourceVersion: "7",
-		Annotations: map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1"},
+		Annotations: map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1", apis.AnnotationSource: "hub"},
 		Labels:      map[string]string{apis.LabelArgoNamespace: "true"},
 	}}
 	got, err := trim.Namespace(full)
