@@ -39,6 +39,10 @@ const (
 
 	// stallLimit limits the time without any data during a download.
 	stallLimit = 20 * time.Second
+
+	// timeLimit and sizeLimit limit a whole download.
+	timeLimit = 10 * time.Minute
+	sizeLimit = 2 << 30
 )
 
 // An archive is a released archive of a set's folder.
@@ -101,6 +105,8 @@ func (b *Builder) download(ctx context.Context, source, folder string, set progr
 func fetch(ctx context.Context, address, path string, progress io.Writer) (resumed bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	ctx, stop := context.WithTimeoutCause(ctx, timeLimit, fmt.Errorf("%s takes longer than %s", address, timeLimit))
+	defer stop()
 	timer := time.AfterFunc(answerLimit, func() { cancel(fmt.Errorf("%s does not answer", address)) })
 	defer timer.Stop()
 	defer func() {
@@ -129,6 +135,7 @@ func fetch(ctx context.Context, address, path string, progress io.Writer) (resum
 		return false, err
 	}
 	defer response.Body.Close()
+	had := info.Size()
 	switch response.StatusCode {
 	case http.StatusPartialContent:
 		resumed = true
@@ -138,14 +145,18 @@ func fetch(ctx context.Context, address, path string, progress io.Writer) (resum
 		if err := file.Truncate(0); err != nil {
 			return false, err
 		}
+		had = 0
 	default:
 		return false, fmt.Errorf("%s answers %s", address, response.Status)
 	}
 	fmt.Fprintf(progress, "downloading %s (%d MB)\n", address, response.ContentLength/1_000_000)
-	_, err = io.Copy(file, readerFunc(func(data []byte) (int, error) {
+	got, err := io.Copy(file, io.LimitReader(readerFunc(func(data []byte) (int, error) {
 		timer.Reset(stallLimit)
 		return response.Body.Read(data)
-	}))
+	}), sizeLimit-had+1))
+	if err == nil && had+got > sizeLimit {
+		err = errors.Join(fmt.Errorf("%s is larger than %d MB", address, sizeLimit/1_000_000), os.Remove(path))
+	}
 	return resumed, err
 }
 

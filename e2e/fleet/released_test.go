@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -190,6 +192,63 @@ func TestReleasedProgramsAway(t *testing.T) {
 			t.Error("an archive for other sources was requested")
 		}
 	})
+}
+
+// TestSizeLimit: a download that grows beyond the limit ends, and leaves nothing behind. The first part is a sparse file.
+func TestSizeLimit(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusPartialContent)
+		for {
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "part")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, sizeLimit-100); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), stallLimit)
+	defer cancel()
+	if _, err := fetch(ctx, server.URL, file, io.Discard); err == nil || !strings.Contains(err.Error(), "is larger than") {
+		t.Errorf("the download ends with %v", err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file stays")
+	}
+}
+
+// TestTimeLimit: a download that never stalls and never ends is given up.
+func TestTimeLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "part")
+	synctest.Test(t, func(t *testing.T) {
+		http.DefaultClient.Transport = slowly{}
+		defer func() { http.DefaultClient.Transport = nil }()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*timeLimit)
+		defer cancel()
+		if _, err := fetch(ctx, "http://releases", path, io.Discard); err == nil || !strings.Contains(err.Error(), "takes longer than 10m") {
+			t.Errorf("the download ends with %v", err)
+		}
+	})
+}
+
+// slowly answers each request with a byte in each second, until the end of the request.
+type slowly struct{}
+
+func (slowly) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := readerFunc(func(data []byte) (int, error) {
+		select {
+		case <-r.Context().Done():
+			return 0, r.Context().Err()
+		case <-time.After(time.Second):
+			return copy(data, "x"), nil
+		}
+	})
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(body)}, nil
 }
 
 // TestReleasedChecksumIsCurrent: released.txt has the checksum for the present sources of the fleet's program.
