@@ -178,8 +178,8 @@ func (h *Hub) Credential(ctx context.Context, grant grants.Grant) (credential.Cr
 		case err != nil:
 			return credential.Credential{}, err
 		case i > 0 && !reflect.DeepEqual(found, out):
-			return credential.Credential{}, fmt.Errorf("the AppProjects %s and %s have different Secrets for the repository, and both have Applications "+
-				"on the cluster: use a single Secret without a project", grant.Projects[0], project)
+			return credential.Credential{}, credential.Error(fmt.Sprintf("the AppProjects %s and %s have different Secrets for the repository, and both "+
+				"have Applications on the cluster: use a single Secret without a project", grant.Projects[0], project))
 		}
 		out = found
 	}
