@@ -29,19 +29,25 @@ var unserved = map[string]string{
 var wholes = map[string]string{
 	"metadata": `{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {project: default,
 		source: {repoURL: "https://git.example.com/x.git", path: x}, destination: {server: "https://kubernetes.default.svc"}}}`,
-	"spec": `{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement}`,
-	"args": `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: example}]}}`,
+	"spec":     `{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement}`,
+	"args":     pod,
+	"extraEnv": pod,
 }
+
+const pod = `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: example}]}}`
+
+// ofContainer are the fields of a container for the parts of a container in the documentation.
+var ofContainer = map[string]string{"args": "args", "extraEnv": "env"}
 
 // wholeOf completes a partial object of the documentation, in Argo CD's namespace.
 func wholeOf(key string, part map[string]any) *unstructured.Unstructured {
 	GinkgoHelper()
 	u := &unstructured.Unstructured{}
 	Expect(yaml.Unmarshal([]byte(strings.ReplaceAll(wholes[key], "\t", "")), &u.Object)).To(Succeed())
-	if key == "args" {
+	if field := ofContainer[key]; field != "" {
 		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "containers")
 		Expect(err).NotTo(HaveOccurred())
-		containers[0].(map[string]any)[key] = part[key]
+		containers[0].(map[string]any)[field] = part[key]
 		Expect(unstructured.SetNestedSlice(u.Object, containers, "spec", "containers")).To(Succeed())
 	} else {
 		u.Object[key] = part[key]
