@@ -81,16 +81,22 @@ func TestMaestroRights(t *testing.T) {
 		t.Errorf("Lease (-want +got):\n%s", diff)
 	}
 	expectKeyRights(t, objectOf[rbacv1.Role](t, objects, "Role argocd/towline-maestro-ids").Rules)
-	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-maestro", Namespace: namespace}}
-	for name, role := range map[string]string{
+	expectBindings(t, objects, "towline-maestro", map[string]string{
 		"ClusterRoleBinding /towline-maestro":                           "towline-maestro",
 		"ClusterRoleBinding /towline-maestro:auth-delegator":            "system:auth-delegator",
 		"RoleBinding argocd/towline-maestro":                            "towline-maestro",
 		"RoleBinding argocd/towline-maestro-ids":                        "towline-maestro-ids",
 		"RoleBinding kube-system/towline-maestro:authentication-reader": "extension-apiserver-authentication-reader",
-	} {
+	})
+}
+
+// expectBindings checks the role of each binding, and that the only subject is the ServiceAccount.
+func expectBindings(t *testing.T, objects map[string][]byte, account string, roles map[string]string) {
+	t.Helper()
+	subjects := []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: namespace}}
+	for name, role := range roles {
 		binding := objectOf[rbacv1.RoleBinding](t, objects, name)
-		if binding.RoleRef.Name != role || !slices.Equal(binding.Subjects, account) {
+		if binding.RoleRef.Name != role || !slices.Equal(binding.Subjects, subjects) {
 			t.Errorf("%s binds %s to %v", name, binding.RoleRef.Name, binding.Subjects)
 		}
 	}
@@ -122,15 +128,31 @@ func TestMaestroKey(t *testing.T) {
 // pods, and have the pods' port. The pods run with restricted security settings, and in a single replica.
 func TestMaestroDoor(t *testing.T) {
 	objects := maestroObjects(t, "")
-	pod := objectOf[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template
-	service := objectOf[corev1.Service](t, objects, "Service argocd/towline-maestro")
-	policy := objectOf[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy argocd/towline-maestro")
+	deployment := expectDoor(t, objects, "maestro", "towline-maestro")
+	for what, good := range map[string]bool{
+		"no plaintext": !slices.Contains(deployment.Spec.Template.Spec.Containers[0].Args, "--maestro-plaintext"),
+		"one process":  *deployment.Spec.Replicas == 1,
+	} {
+		if !good {
+			t.Errorf("not as it should be: %s", what)
+		}
+	}
+}
+
+// expectDoor checks that the APIService of a folder leads to the pods of a Deployment. The Service and the NetworkPolicy
+// select the pods, and have the pods' port. The pods run with restricted security settings.
+func expectDoor(t *testing.T, objects map[string][]byte, folder, name string) appsv1.Deployment {
+	t.Helper()
+	deployment := objectOf[appsv1.Deployment](t, objects, "Deployment argocd/"+name)
+	pod := deployment.Spec.Template
+	service := objectOf[corev1.Service](t, objects, "Service argocd/"+name)
+	policy := objectOf[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy argocd/"+name)
 	var api struct {
 		Spec struct {
 			Service struct{ Name, Namespace string }
 		}
 	}
-	if data, err := os.ReadFile("maestro/apiservice.yaml"); err != nil || sigsyaml.Unmarshal(data, &api) != nil {
+	if data, err := os.ReadFile(filepath.Join(folder, "apiservice.yaml")); err != nil || sigsyaml.Unmarshal(data, &api) != nil {
 		t.Fatalf("the APIService cannot be read: %v", err)
 	}
 	container := pod.Spec.Containers[0]
@@ -146,11 +168,10 @@ func TestMaestroDoor(t *testing.T) {
 		"read-only root":         *container.SecurityContext.ReadOnlyRootFilesystem,
 		"no capabilities":        slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
 		"memory limit":           !container.Resources.Limits.Memory().IsZero(),
-		"no plaintext":           !slices.Contains(container.Args, "--maestro-plaintext"),
-		"one process":            *objectOf[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Replicas == 1,
 	} {
 		if !good {
 			t.Errorf("not as it should be: %s", what)
 		}
 	}
+	return deployment
 }
