@@ -3,8 +3,8 @@
 package grants
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,27 +67,11 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 // repository, and is not being deleted. The Application is on the hub, for this cluster, with the repository. The work
 // has the name of the Application's own work, and no agent of a cluster may create works.
 func (g Grants) Of(ctx context.Context, cluster, name string) (Grant, bool, error) {
-	works, err := g.works(ctx, cluster, client.MatchingFields{byName: name})
-	if err != nil {
-		return Grant{}, false, err
+	grants, err := g.read(ctx, cluster, client.MatchingFields{byName: name})
+	if grant := grants[name]; grant != nil {
+		return *grant, true, err
 	}
-	out, found := Grant{}, false
-	for i := range works {
-		grants, err := g.by(ctx, &works[i])
-		if err != nil {
-			return Grant{}, false, err
-		}
-		for _, grant := range grants {
-			switch {
-			case grant.Name != name:
-			case !found:
-				out, found = grant, true
-			default:
-				out.add(grant)
-			}
-		}
-	}
-	return out, found, nil
+	return Grant{}, false, err
 }
 
 // add adds the grant of a further Application for the same repository.
@@ -98,36 +82,36 @@ func (g *Grant) add(more Grant) {
 
 // All returns all grants of a cluster, each repository once, sorted by name.
 func (g Grants) All(ctx context.Context, cluster string) ([]Grant, error) {
-	works, err := g.works(ctx, cluster)
-	if err != nil {
+	grants, err := g.read(ctx, cluster)
+	var out []Grant
+	for _, name := range slices.Sorted(maps.Keys(grants)) {
+		out = append(out, *grants[name])
+	}
+	return out, err
+}
+
+// read returns the grants by the selected works of a cluster, by the name of the repository.
+func (g Grants) read(ctx context.Context, cluster string, options ...client.ListOption) (map[string]*Grant, error) {
+	works := &metav1.PartialObjectMetadataList{}
+	works.SetGroupVersionKind(kind("ManifestWorkList"))
+	if err := g.List(ctx, works, append(options, client.InNamespace(cluster), client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil, err
 	}
-	var out []Grant
-	for i := range works {
-		grants, err := g.by(ctx, &works[i])
+	out := map[string]*Grant{}
+	for i := range works.Items {
+		grants, err := g.by(ctx, &works.Items[i])
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, grants...)
-	}
-	byName := func(a, b Grant) int { return cmp.Compare(a.Name, b.Name) }
-	slices.SortStableFunc(out, byName)
-	merged := out[:0]
-	for _, grant := range out {
-		if last := len(merged) - 1; last >= 0 && merged[last].Name == grant.Name {
-			merged[last].add(grant)
-			continue
+		for _, grant := range grants {
+			if known := out[grant.Name]; known != nil {
+				known.add(grant)
+			} else {
+				out[grant.Name] = &grant
+			}
 		}
-		merged = append(merged, grant)
 	}
-	return merged, nil
-}
-
-func (g Grants) works(ctx context.Context, cluster string, options ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
-	works := &metav1.PartialObjectMetadataList{}
-	works.SetGroupVersionKind(kind("ManifestWorkList"))
-	err := g.List(ctx, works, append(options, client.InNamespace(cluster), client.UnsafeDisableDeepCopy)...)
-	return works.Items, err
+	return out, nil
 }
 
 // by returns the grants by a work.
