@@ -1,6 +1,7 @@
 package observed
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -20,7 +21,7 @@ func (f *Facts) InWordsOf(app *argocd.Application) *Facts {
 	}
 	out := *f
 	out.Status = *f.Status.DeepCopy()
-	for _, text := range messages(&out.Status) {
+	for text := range messages(&out.Status) {
 		*text = known.InText(*text)
 	}
 	return &out
@@ -28,7 +29,7 @@ func (f *Facts) InWordsOf(app *argocd.Application) *Facts {
 
 // names reports whether a message of a status has a property.
 func names(s *argocd.Status, has func(string) bool) bool {
-	for _, text := range messages(s) {
+	for text := range messages(s) {
 		if has(*text) {
 			return true
 		}
@@ -36,29 +37,31 @@ func names(s *argocd.Status, has func(string) bool) bool {
 	return false
 }
 
-// messages returns the non-empty messages of a status.
-func messages(s *argocd.Status) (out []*string) {
-	add := func(text *string) {
-		if *text != "" {
-			out = append(out, text)
+// messages returns the messages of a status. Most facts have no message with an address, so the messages are not
+// collected.
+func messages(s *argocd.Status) iter.Seq[*string] {
+	return func(yield func(*string) bool) {
+		if !yield(&s.Health.Message) {
+			return
 		}
-	}
-	add(&s.Health.Message)
-	for i := range s.Conditions {
-		add(&s.Conditions[i].Message)
-	}
-	for i := range s.Resources {
-		if h := s.Resources[i].Health; h != nil {
-			add(&h.Message)
+		for i := range s.Conditions {
+			if !yield(&s.Conditions[i].Message) {
+				return
+			}
 		}
-	}
-	if o := s.OperationState; o != nil {
-		add(&o.Message)
-		if o.SyncResult != nil {
-			for i := range o.SyncResult.Resources {
-				add(&o.SyncResult.Resources[i].Message)
+		for i := range s.Resources {
+			if h := s.Resources[i].Health; h != nil && !yield(&h.Message) {
+				return
+			}
+		}
+		o := s.OperationState
+		if o == nil || !yield(&o.Message) || o.SyncResult == nil {
+			return
+		}
+		for i := range o.SyncResult.Resources {
+			if !yield(&o.SyncResult.Resources[i].Message) {
+				return
 			}
 		}
 	}
-	return out
 }
