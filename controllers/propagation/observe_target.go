@@ -181,8 +181,7 @@ func (seen *observation) refusedThere(
 	if carried != nil {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
 		if read, err := authorization.ReadSent(carried); err == nil {
-			agent := cmp.Or(seen.Clusters[w.Namespace].SourceAddress, apis.DefaultSourceAddress)
-			read.Sources = work.RepositoriesOf(w, seen.App, agent, read.Sources)
+			read.Sources = work.RepositoriesOf(w, seen.App, seen.Clusters[w.Namespace].AgentAddress(), read.Sources)
 			request = &read
 		}
 	}

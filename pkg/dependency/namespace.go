@@ -83,9 +83,8 @@ func (f *Facts) sourceNamespaceMissing(o Options, from, to string) bool {
 		!authorization.SourceNamespacePermitted(f.Project, to, f.argocdNamespace(o))
 }
 
-// permitArrivals lets the AppProject permit the namespaces on the cluster.
-func (f *Facts) permitArrivals(o Options, spec fields) (err error) {
-	more := f.arrivals(o)
+// permitNamespaces lets an AppProject permit more namespaces of Applications.
+func permitNamespaces(spec fields, more []string) (err error) {
 	if len(more) == 0 {
 		return nil
 	}
@@ -101,6 +100,11 @@ func (f *Facts) permitArrivals(o Options, spec fields) (err error) {
 
 // permit lets the AppProject in a work permit more than the hub's AppProject, for the Applications of the cluster.
 func (f *Facts) permit(w *workv1.ManifestWork, o Options) error {
+	more := f.arrivals(o)
+	through, fromServers := f.repositories()
+	if len(more) == 0 && len(through) == 0 {
+		return nil
+	}
 	var project, spec fields
 	raw := &w.Spec.Workload.Manifests[0].Raw
 	if err := json.Unmarshal(*raw, &project); err != nil {
@@ -109,7 +113,7 @@ func (f *Facts) permit(w *workv1.ManifestWork, o Options) error {
 	if err := json.Unmarshal(project["spec"], &spec); err != nil {
 		return err
 	}
-	if err := errors.Join(f.permitArrivals(o, spec), f.permitAgent(spec)); err != nil {
+	if err := errors.Join(permitNamespaces(spec, more), through.permit(spec, fromServers)); err != nil {
 		return err
 	}
 	var err error

@@ -1,14 +1,12 @@
 package dependency
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/source"
@@ -21,7 +19,8 @@ type atAgent map[string]string
 // readsOtherwise reports whether the delivered AppProject must permit other repositories for the Application than for
 // the observed Applications. One Application that reads from the servers is enough for all patterns of the AppProject.
 func (f *Facts) readsOtherwise(app *argocd.Application) bool {
-	return f.Read(app).Through || !slices.ContainsFunc(f.Users, func(u User) bool { return u.Permitted && !f.Read(u.App).Through })
+	through := func(app *argocd.Application) bool { return f.Cluster.Reading(app).SourceAddress != "" }
+	return through(app) || !slices.ContainsFunc(f.Users, func(u User) bool { return u.Permitted && !through(u.App) })
 }
 
 // repositories returns the repositories of the project's Applications that read through the hub, and the addresses at
@@ -47,13 +46,12 @@ func (f *Facts) repositories() (through atAgent, fromServers bool) {
 	for address := range through {
 		known[authorization.NormalizeURL(address)] = true
 	}
-	agent := strings.TrimRight(cmp.Or(f.Cluster.SourceAddress, apis.DefaultSourceAddress), "/") + "/"
 	specs, all := f.carried()
 	for _, spec := range specs {
 		for _, repo := range spec.Repositories {
 			switch {
 			case spec.Project != f.Project.Name, known[repo]:
-			case strings.HasPrefix(repo, agent):
+			case source.IsBelow(f.Cluster.AgentAddress(), repo):
 				through[repo] = ""
 			default:
 				fromServers = true
@@ -63,11 +61,10 @@ func (f *Facts) repositories() (through atAgent, fromServers bool) {
 	return through, fromServers || !all || len(f.releasedTo()) > 0
 }
 
-// permitAgent lets the AppProject permit the addresses of the cluster's agent. The patterns of the hub's AppProject stay
-// only for Applications that read from the servers. The signatures of commits are checked as with the own addresses.
-func (f *Facts) permitAgent(spec fields) error {
-	through, fromServers := f.repositories()
-	if len(through) == 0 {
+// permit lets an AppProject permit the addresses of the cluster's agent. The patterns of the hub's AppProject stay only
+// for Applications that read from the servers. The signatures of commits are checked as with the own addresses.
+func (a atAgent) permit(spec fields, fromServers bool) error {
+	if len(a) == 0 {
 		return nil
 	}
 	var patterns []string
@@ -76,10 +73,10 @@ func (f *Facts) permitAgent(spec fields) error {
 			return err
 		}
 	}
-	raw, err := work.Marshal(append(patterns, slices.Sorted(maps.Keys(through))...))
+	raw, err := work.Marshal(append(patterns, slices.Sorted(maps.Keys(a))...))
 	spec["sourceRepos"] = raw
 	return errors.Join(err, nested(spec, "sourceIntegrity", func(integrity fields) error {
-		return nested(integrity, "git", func(git fields) error { return rewriteList(git, "policies", through.verify) })
+		return nested(integrity, "git", func(git fields) error { return rewriteList(git, "policies", a.verify) })
 	}))
 }
 

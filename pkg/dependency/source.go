@@ -13,10 +13,9 @@ type Spec struct {
 	// Project is the name of the AppProject; empty if the spec is unreadable.
 	Project string
 
-	// Repositories are the normalized addresses of the sources. Invalid addresses are left out. Through is true if the
-	// cluster reads the repositories through the hub, at these addresses of its agent.
+	// Repositories are the normalized addresses of the sources. Invalid addresses are left out. If the cluster
+	// reads the repositories through the hub, the addresses are at the cluster's agent.
 	Repositories []string
-	Through      bool
 
 	// Namespace is the namespace of the destination; empty if the destination names none.
 	Namespace string
@@ -40,10 +39,9 @@ func ReadSpec(app *argocd.Application) Spec {
 	}
 	out := Spec{
 		Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, At: app.ClusterNamespace(),
-		Through: app.SourceAddress != "",
 	}
 	for _, repo := range request.Sources {
-		if out.Through && repo != "" {
+		if app.SourceAddress != "" && repo != "" {
 			repo = source.At(app.SourceAddress, repo)
 		}
 		if u := authorization.NormalizeURL(repo); u != "" {

@@ -101,6 +101,9 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 	return f
 }
 
+// AgentAddress returns the address of the agent for the cluster's Argo CD, for repositories through the hub.
+func (f Facts) AgentAddress() string { return cmp.Or(f.SourceAddress, apis.DefaultSourceAddress) }
+
 // Reading returns an Application with the address at which the cluster reads the Application's repositories through the
 // hub, or without an address if the cluster reads from the Git servers. The annotation of the Application has priority
 // over the annotation of the cluster's namespace, and this annotation over the label of the ManagedCluster.
@@ -116,7 +119,7 @@ func (f Facts) Reading(app *argocd.Application) *argocd.Application {
 		through = choice == apis.SourceHub
 	}
 	if through {
-		address = cmp.Or(f.SourceAddress, apis.DefaultSourceAddress)
+		address = f.AgentAddress()
 	}
 	return app.ReadingAt(address)
 }

@@ -10,7 +10,12 @@ import (
 )
 
 // At returns the address of a repository at a cluster's agent.
-func At(agent, repo string) string { return strings.TrimRight(agent, "/") + "/" + Name(repo) }
+func At(agent, repo string) string { return below(agent) + Name(repo) }
+
+// IsBelow reports whether an address is below the address of a cluster's agent.
+func IsBelow(agent, address string) bool { return strings.HasPrefix(address, below(agent)) }
+
+func below(agent string) string { return strings.TrimRight(agent, "/") + "/" }
 
 // Through replaces the address of each source in the fields of a spec, or of the sync of an operation, with the address
 // at a cluster's agent. All other fields keep their bytes. An error names the field with the wrong shape.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -23,7 +22,7 @@ func RepositoriesOf(w *workv1.ManifestWork, app *argocd.Application, agent strin
 	known, names := source.KnownOf(app), source.ReadNames(w.Annotations[apis.AnnotationSources])
 	for _, address := range addresses {
 		repo := known.Own(address)
-		closed := len(names) == 0 && strings.HasPrefix(address, strings.TrimRight(agent, "/")+"/")
+		closed := len(names) == 0 && source.IsBelow(agent, address)
 		if repo == address && (closed || slices.Contains(names, path.Base(address))) {
 			continue
 		}
