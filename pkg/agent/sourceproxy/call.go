@@ -34,6 +34,9 @@ var (
 // flush is the last packet of an answer about references.
 var flush = []byte("0000")
 
+// unserved is the text of kube-apiserver 1.36 for an API without a server. kube-apiserver answers by http.NotFound.
+const unserved = "404 page not found"
+
 // call is a request on the way to the hub.
 type call struct {
 	*Proxy
@@ -144,7 +147,11 @@ func textOf(resp *http.Response) string {
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
 		return status.Message
 	}
-	if text := strings.TrimSpace(string(body)); text != "" && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
+	text := strings.TrimSpace(string(body))
+	switch plain := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain"); {
+	case plain && text == unserved:
+		return "The hub could not find the requested resource: towline-source is not installed on the hub."
+	case plain && text != "":
 		return text
 	}
 	return http.StatusText(resp.StatusCode)

@@ -197,6 +197,7 @@ func TestErrorsOfTheHubAreText(t *testing.T) {
 		want              string
 	}{
 		{404, "application/json", `{"kind":"Status","message":"repositories \"apps\" not found"}`, 404, `repositories "apps" not found`},
+		{404, "text/plain", "404 page not found\n", 404, "The hub could not find the requested resource: towline-source is not installed on the hub."},
 		{403, "text/plain", "The repository is too large.", 403, "The repository is too large."},
 		{403, "text/html", "<b>no</b>", 403, "Forbidden"},
 		{401, "application/json", `{"kind":"Status","message":"Unauthorized"}`, 403, "The hub does not accept the identity of the agent."},
