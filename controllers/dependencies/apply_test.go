@@ -122,6 +122,27 @@ func TestRefreshWithAConflict(t *testing.T) {
 	}
 }
 
+// TestLeadsAreDue: a work gets one decision in ten seconds, and old decisions leave the memory.
+func TestLeadsAreDue(t *testing.T) {
+	var l leads
+	began := time.Now()
+	for _, tc := range []struct {
+		name  string
+		after time.Duration
+		want  bool
+	}{
+		{"a", 0, true}, {"a", time.Second, false}, {"b", 2 * time.Second, true}, {"a", ledAgain, true}, {"b", ledAgain, false},
+		{"c", 3 * ledAgain, true},
+	} {
+		if got := l.due(types.NamespacedName{Name: tc.name}, began.Add(tc.after)); got != tc.want {
+			t.Errorf("%s after %v: %t", tc.name, tc.after, got)
+		}
+	}
+	if len(l.all) != 1 {
+		t.Errorf("the memory has %v", l.all)
+	}
+}
+
 // TestMemoryIsReleased: the memory forgets an Application without finalizers too, which disappears without a deletion
 // timestamp.
 func TestMemoryIsReleased(t *testing.T) {

@@ -3,6 +3,7 @@ package dependencies
 import (
 	"context"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -50,6 +51,8 @@ type Reconciler struct {
 	Grants *grants.Checker
 
 	running   controller.Controller
+	leading   singleflight.Group // by the key of the work
+	led       leads
 	trust     *trust
 	scopes    scopes
 	missing   missing

@@ -1,6 +1,7 @@
 package dependencies
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -111,6 +112,31 @@ func (u *unbrought) forget(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.all, key)
+}
+
+// ledAgain is the time between two decisions about a missing work ahead of Applications.
+const ledAgain = 10 * time.Second
+
+// leads remembers the works that Lead has decided about. Without the memory, a work that must not or cannot be created would
+// cost a decision for each new Application.
+type leads struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]time.Time
+}
+
+// due reports whether a decision about a work is due, and remembers the decision. due forgets old decisions.
+func (l *leads) due(key types.NamespacedName, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.all, func(_ types.NamespacedName, at time.Time) bool { return now.Sub(at) >= ledAgain })
+	if _, known := l.all[key]; known {
+		return false
+	}
+	if l.all == nil {
+		l.all = map[types.NamespacedName]time.Time{}
+	}
+	l.all[key] = now
+	return true
 }
 
 // refreshes remembers the last requested refresh of each Application, by the objects work of the Application.

@@ -219,6 +219,12 @@ func (r *Reconciler) observeLiveSecret(ctx context.Context, seen *observation) e
 	return nil
 }
 
+// lacks reports whether the cache has no work with the key.
+func lacks(ctx context.Context, cached client.Reader, key types.NamespacedName) (bool, error) {
+	w, err := hub.Get(ctx, cached, key, &workv1.ManifestWork{})
+	return w == nil && err == nil, err
+}
+
 // Released reports whether the dependencies of the Applications in a work stay on the cluster without the work,
 // according to the work agent's reports. Propagation calls Released before it deletes the work of a released
 // Application.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -172,6 +173,58 @@ func TestProjectTravelsOnceToEachCluster(t *testing.T) {
 	}
 	if made := towline.made(t); len(made) != 2 {
 		t.Errorf("a change of a project of four Applications on two clusters took the writes %q", made)
+	}
+}
+
+// TestProjectGoesAhead: on each cluster, the works of an AppProject and of a namespace exist before the first work of an
+// Application. Argo CD refuses an Application without its AppProject, and repeats an automated sync ten seconds later.
+func TestProjectGoesAhead(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Dependencies.Namespaces = true })
+	p := appProject(t)
+	first := map[string][]string{} // the names of the works in the order of their creation, by cluster
+	var clusters []*clusterv1.ManagedCluster
+	for range 5 {
+		c := cluster(t)
+		clusters, first[c.Name] = append(clusters, c), nil
+	}
+	watcher, err := client.NewWithWatch(hub, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	works, err := watcher.Watch(t.Context(), &workv1.ManifestWorkList{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer works.Stop()
+	const each, ahead = 3, 2
+	for range each {
+		for _, c := range clusters {
+			create(t, webApp(t, c, p.Name, "https://git.example.com/x").Annotation(apis.AnnotationAppNamespace, "team-a").Obj())
+		}
+	}
+	late := time.After(soon)
+	for complete := 0; complete < len(clusters); {
+		select {
+		case e, open := <-works.ResultChan():
+			w, is := e.Object.(*workv1.ManifestWork)
+			if !open || !is {
+				t.Fatalf("the watch has ended: %v", e.Object)
+			}
+			if _, ours := first[w.Namespace]; !ours || e.Type != watch.Added {
+				continue
+			}
+			if first[w.Namespace] = append(first[w.Namespace], w.Name); len(first[w.Namespace]) == each+ahead {
+				complete++
+			}
+		case <-late:
+			t.Fatalf("works are missing: %v", first)
+		}
+	}
+	for name, works := range first {
+		want := []string{dependency.ProjectKey(name, p.Name).Name, dependency.NamespaceKey(name, "team-a").Name}
+		if got := slices.Sorted(slices.Values(works[:ahead])); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("cluster %s: %s", name, works)
+		}
 	}
 }
 

@@ -107,6 +107,11 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 // write performs one step. A conflict, an existing work, a refusal to show and the created work go to out, and are no
 // error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
+	if s.Verb == work.VerbCreate && r.Dependencies != nil {
+		if err := r.Dependencies.Lead(ctx, s.Target()); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "A dependency follows after its Application", "work", client.ObjectKeyFromObject(s.Target()).String())
+		}
+	}
 	began := time.Now()
 	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	w := s.Target()

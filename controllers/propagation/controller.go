@@ -49,6 +49,10 @@ type Reconciler struct {
 	Dependencies interface {
 		// Released reports whether the dependencies of the Applications in a work stay on the cluster without the work.
 		Released(ctx context.Context, w *workv1.ManifestWork) (bool, error)
+
+		// Lead creates the missing works that the work agent must see before a new work. The controller of the dependencies
+		// repeats a failed creation.
+		Lead(ctx context.Context, w *workv1.ManifestWork) error
 	}
 
 	// Events records events for users on the Application.

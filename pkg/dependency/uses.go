@@ -55,6 +55,22 @@ func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 	return keys
 }
 
+// Ahead returns the keys of the possible works that go ahead of a work: the works of its Applications' AppProjects and
+// namespaces. Ahead leaves out the AppProject and the namespace that every Argo CD has.
+func (o Options) Ahead(w *workv1.ManifestWork) []types.NamespacedName {
+	var keys []types.NamespacedName
+	apps, _ := carriedBy(w)
+	for _, app := range apps {
+		if o.Projects && app.spec.Project != argocd.DefaultProject {
+			keys = append(keys, ProjectKey(w.Namespace, app.spec.Project))
+		}
+		if o.Namespaces && app.spec.At != o.ClusterNamespace && len(validation.IsDNS1123Label(app.spec.At)) == 0 {
+			keys = append(keys, NamespaceKey(w.Namespace, app.spec.At))
+		}
+	}
+	return keys
+}
+
 // carried is an Application in a work: the namespace and name on the cluster, and the dependencies.
 type carried struct {
 	key  types.NamespacedName

@@ -225,6 +225,9 @@ func (d dependencies) Released(_ context.Context, m *workv1.ManifestWork) (bool,
 	return !d.world.entangled[m.Namespace], nil
 }
 
+// Lead does nothing: the simulation has no AppProjects.
+func (dependencies) Lead(context.Context, *workv1.ManifestWork) error { return nil }
+
 // unreadable reports whether Towline cannot read the request of an Application.
 func unreadable(app *argocd.Application) bool {
 	return strings.Contains(app.Cluster()+app.ClusterNamespace(), "_") || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) ||
