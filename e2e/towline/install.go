@@ -3,10 +3,13 @@ package towline
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/towline-io/towline/e2e/fleet"
 )
@@ -58,35 +61,28 @@ func Apply(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, path 
 	if info, err := os.Stat(filepath.Join(Root(), path)); err != nil {
 		return err
 	} else if info.IsDir() {
-		found, err := filepath.Glob(filepath.Join(Root(), path, "*.yaml"))
-		if err != nil || len(found) == 0 {
+		if files, err = fs.Glob(os.DirFS(Root()), filepath.Join(path, "*.yaml")); err != nil || len(files) == 0 {
 			return fmt.Errorf("%s: no manifests: %w", path, err)
 		}
-		files = files[:0]
-		for _, file := range found {
-			files = append(files, filepath.Join(path, filepath.Base(file)))
+	}
+	folder, err := os.MkdirTemp("", "towline-apply-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for _, file := range files {
+		manifest, err := Manifest(f, file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), []byte(manifest), 0o600); err != nil {
+			return err
 		}
 	}
-	for _, file := range files {
-		if err := applyFile(ctx, f, plane, file); err != nil {
-			return fmt.Errorf("apply %s to %s: %w", file, plane.Name(), err)
-		}
+	if _, err := plane.Kubectl(ctx, "apply", "--server-side", "-f", folder); err != nil {
+		return fmt.Errorf("apply %s to %s: %w", path, plane.Name(), err)
 	}
 	return nil
-}
-
-func applyFile(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, path string) error {
-	manifest, err := Manifest(f, path)
-	if err != nil {
-		return err
-	}
-	file, err := writeTemp(manifest)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file)
-	_, err = plane.Kubectl(ctx, "apply", "--server-side", "-f", file)
-	return err
 }
 
 // writeTemp writes a manifest into a new file, and returns the path.
@@ -103,23 +99,29 @@ func writeTemp(manifest string) (string, error) {
 
 // Install applies the objects that a user applies before the first ApplicationSet.
 func Install(ctx context.Context, f *fleet.Fleet) error {
-	if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml"); err != nil {
-		return err
-	}
-	return ApplyExamples(ctx, f)
+	return apply(ctx, f, "deploy/install.yaml", "example/hub")
 }
 
 // ApplyExamples applies the examples to the hub and its clusters, as a user does in addition to Towline.
 func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
-	if err := Apply(ctx, f, &f.Hub.ControlPlane, "example/hub"); err != nil {
-		return err
-	}
-	for _, cluster := range f.Clusters() {
-		if err := Apply(ctx, f, &cluster.ControlPlane, "example/managed"); err != nil {
-			return err
+	return apply(ctx, f, "example/hub")
+}
+
+// apply applies some paths to the hub, in order, and the example to all clusters at the same time.
+func apply(ctx context.Context, f *fleet.Fleet, hub ...string) error {
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error {
+		for _, path := range hub {
+			if err := Apply(ctx, f, &f.Hub.ControlPlane, path); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	for _, cluster := range f.Clusters() {
+		all.Go(func() error { return Apply(ctx, f, &cluster.ControlPlane, "example/managed") })
 	}
-	return nil
+	return all.Wait()
 }
 
 // WaitImported waits until the GitOpsCluster of example/hub has imported the clusters into the hub's Argo CD. An

@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 )
@@ -27,6 +30,7 @@ func run() int {
 	transport := flag.String("transport", fleet.TransportHub, "where the works are: hub (in its etcd) or maestro")
 	open := flag.Bool("open", false, "open the status page in a browser")
 	flag.Parse()
+	log.SetLogger(klog.Background()) // otherwise, controller-runtime prints a stack after 30 seconds
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := demo(ctx, *transport, *open)
@@ -54,19 +58,24 @@ func compile(ctx context.Context, binary, plugin string, open bool) <-chan error
 	return built
 }
 
-func demo(ctx context.Context, transport string, open bool) error {
-	folder, err := os.MkdirTemp("", "towline-demo-")
-	if err != nil {
-		return err
+// versions returns the versions of Argo CD: one version builds faster than two.
+func versions() []string {
+	if os.Getenv(fleet.OldestEnv) != "" {
+		return nil // the default of the oldest versions
 	}
-	defer os.RemoveAll(folder)
+	return fleet.ArgoCDOr("3")
+}
+
+func demo(ctx context.Context, transport string, open bool) error {
+	// Go links a program again only if the file is missing or its source has changed.
+	folder := filepath.Join(towline.Root(), "bin", "demo-programs")
 	binary, plugin := filepath.Join(folder, "towline"), filepath.Join(folder, "kubectl-towline")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built := compile(ctx, binary, plugin, open)
 	f, err := fleet.Start(ctx, fleet.Options{
 		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
-		ArgoCD: fleet.ArgoCDOr("3"), // one version builds faster than two
+		ArgoCD: versions(),
 	})
 	if err != nil {
 		return err
@@ -89,9 +98,8 @@ func demo(ctx context.Context, transport string, open bool) error {
 	if err != nil {
 		return err
 	}
-	if err := towline.Declare(ctx, f); err != nil {
-		return err
-	}
+	declared := make(chan error, 1)
+	go func() { declared <- towline.Declare(ctx, f) }() // only the later `kubectl towline check` reads the objects
 	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n",
 		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
 
@@ -101,6 +109,9 @@ func demo(ctx context.Context, transport string, open bool) error {
 	}
 	if err := guestbook(ctx, f); err != nil {
 		return fmt.Errorf("%w\n\nThe end of Towline's log:\n%s", err, t.LogTail(20))
+	}
+	if err := <-declared; err != nil {
+		return err
 	}
 	if err := show(ctx, f); err != nil {
 		return err
