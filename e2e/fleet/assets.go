@@ -9,18 +9,23 @@ import (
 )
 
 // Assets builds the programs for tests of controllers, and returns the folder for KUBEBUILDER_ASSETS: etcd,
-// kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM.
+// kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM. Oldest gives the oldest kube-apiserver and
+// the CRDs of the oldest OCM.
 func (b *Builder) Assets(ctx context.Context) (string, error) {
 	// Only the manifests of the older Argo CD are needed. Its program takes minutes to build.
 	argo := argo2Set
 	argo.programs, argo.links = nil, nil
-	programs, err := b.build(ctx, fleetSet, argo)
+	sets := []programSet{fleetSet, argo}
+	if b.oldest() {
+		sets = append(sets, oldKubernetesSet, oldOCMSet)
+	}
+	programs, err := b.build(ctx, sets...)
 	if err != nil {
 		return "", err
 	}
 	// Each combination of versions has its own folder, because a folder in use must not change.
 	var keys []string
-	for _, set := range []programSet{fleetSet, argo} {
+	for _, set := range sets {
 		folder := filepath.Base(programs.folders[set.name])
 		keys = append(keys, folder[strings.LastIndex(folder, "-")+1:][:6])
 	}
@@ -28,11 +33,11 @@ func (b *Builder) Assets(ctx context.Context) (string, error) {
 	if _, err := os.Stat(target); err == nil {
 		return target, nil
 	}
-	return target, fillAssets(programs, b.CacheDir, target)
+	return target, b.fillAssets(programs, target)
 }
 
-func fillAssets(programs *Programs, cache, target string) error {
-	part, err := os.MkdirTemp(cache, "assets.part-")
+func (b *Builder) fillAssets(programs *Programs, target string) error {
+	part, err := os.MkdirTemp(b.CacheDir, "assets.part-")
 	if err != nil {
 		return err
 	}
@@ -48,7 +53,7 @@ func fillAssets(programs *Programs, cache, target string) error {
 			return err
 		}
 	}
-	ocm, err := programs.manifests(fleetSet, ocmManifests+"/crds")
+	ocm, err := programs.manifests(ocmOf(b.oldest()), ocmManifests+"/crds")
 	if err != nil {
 		return err
 	}

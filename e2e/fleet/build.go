@@ -26,6 +26,8 @@ type Builder struct {
 	CacheDir, SourceDir string
 	// ArgoCD are the versions of Argo CD to build. Default: all.
 	ArgoCD []string
+	// Oldest also builds the oldest versions of Kubernetes and OCM, as in Options.
+	Oldest bool
 	// Transport is as in Options: Maestro is built only for a fleet with Maestro.
 	Transport string
 	// Releases is the address of the released programs, or "off" for a build. Default: $TOWLINE_FLEET_RELEASES, else the
@@ -76,12 +78,14 @@ func (b *Builder) Build(ctx context.Context) (*Programs, error) {
 	if err := validateTransport(b.Transport); err != nil {
 		return nil, err
 	}
-	sets := setsFor(versions)
+	sets := setsFor(versions, b.oldest())
 	if b.Transport == TransportMaestro {
 		sets = append(sets, maestroSet)
 	}
 	return b.build(ctx, sets...)
 }
+
+func (b *Builder) oldest() bool { return b.Oldest || os.Getenv(OldestEnv) != "" }
 
 // A buildRun counts the programs of a build, for the lines of the progress.
 type buildRun struct {

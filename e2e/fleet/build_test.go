@@ -194,7 +194,7 @@ func TestEveryProgramIsATool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range setsFor(ArgoCDVersions()) {
+	for _, set := range setsFor(ArgoCDVersions(), true) {
 		if set.sources != nil {
 			continue
 		}

@@ -12,7 +12,11 @@ import (
 )
 
 // coldSeconds are the times of the programs in a build on two cores, without any compiled package.
-var coldSeconds = map[string]float64{"fleet": 600, "argocd": 310}
+var coldSeconds = map[string]float64{
+	"fleet": 600, "argocd": 310,
+	"kube-apiserver": 240, "kube-controller-manager": 60, "kube-scheduler": 30,
+	"work": 120, "placement": 15, "registration": 60, "addon": 15,
+}
 
 // unknownSeconds is the time of a program without a measured time.
 const unknownSeconds = 60

@@ -19,6 +19,9 @@ const DirEnv = "TOWLINE_FLEET_DIR"
 // ArgoCDEnv names the environment variable that overrides the default versions of Argo CD, with commas between them.
 const ArgoCDEnv = "TOWLINE_FLEET_ARGOCD"
 
+// OldestEnv names the environment variable that sets Options.Oldest to true, if the variable is not empty.
+const OldestEnv = "TOWLINE_FLEET_OLDEST"
+
 // Options configure Start. The zero value means a hub and two managed clusters.
 type Options struct {
 	// Dir is the state directory. Default: $TOWLINE_FLEET_DIR, else .fleet in the root of the checkout.
@@ -28,8 +31,11 @@ type Options struct {
 	// ClusterLabels are extra labels of a ManagedCluster, by the cluster's name (for example env=dev).
 	ClusterLabels map[string]map[string]string
 	// ArgoCD are versions of Argo CD, members of ArgoCDVersions. The hub has the first version. The clusters have the
-	// versions in turn, beginning with the first. Default: $TOWLINE_FLEET_ARGOCD, else 3 and 2.14.
+	// versions in turn, beginning with the first. Default: $TOWLINE_FLEET_ARGOCD, else 2.14 for Oldest, else 3 and 2.14.
 	ArgoCD []string
+	// Oldest runs the oldest supported versions of Kubernetes and OCM, on the hub and on the clusters. Default: true if
+	// $TOWLINE_FLEET_OLDEST is not empty.
+	Oldest bool
 	// Transport is where the work agents fetch works: TransportHub or TransportMaestro. Default: TransportHub.
 	Transport string
 	// PgBouncer puts PgBouncer between Maestro and its database.
@@ -80,6 +86,14 @@ func ArgoCDOr(versions ...string) []string {
 	return versions
 }
 
+// defaultArgoCD returns the versions of Argo CD in a fleet without a choice of the user.
+func defaultArgoCD(oldest bool) []string {
+	if oldest {
+		return ArgoCDOr("2.14")
+	}
+	return ArgoCDOr("3", "2.14")
+}
+
 // DefaultDir returns the default state directory.
 func DefaultDir() (string, error) {
 	if dir := os.Getenv(DirEnv); dir != "" {
@@ -102,8 +116,9 @@ func (o *Options) complete() error {
 	if o.HubControlPlaneOnly {
 		o.Clusters = nil
 	}
+	o.Oldest = o.Oldest || os.Getenv(OldestEnv) != ""
 	if o.ArgoCD == nil {
-		o.ArgoCD = ArgoCDOr("3", "2.14")
+		o.ArgoCD = defaultArgoCD(o.Oldest)
 	}
 	if o.Transport == "" {
 		o.Transport = TransportHub

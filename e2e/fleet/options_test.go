@@ -48,9 +48,38 @@ func TestVersionsOfArgoCDTakeTurns(t *testing.T) {
 	}
 }
 
+// TestOldest checks that the environment chooses the oldest versions, and that the user can still choose Argo CD.
+func TestOldest(t *testing.T) {
+	for environment, tc := range map[string]struct {
+		given  Options
+		oldest bool
+		argo   []string
+	}{
+		"":  {Options{}, false, []string{"3", "2.14"}},
+		"1": {Options{}, true, []string{"2.14"}},
+		"2": {Options{ArgoCD: []string{"3"}}, true, []string{"3"}},
+	} {
+		t.Run(environment, func(t *testing.T) {
+			t.Setenv(ArgoCDEnv, "")
+			t.Setenv(OldestEnv, environment)
+			o := tc.given
+			o.Dir = t.TempDir()
+			if err := o.complete(); err != nil {
+				t.Fatal(err)
+			}
+			if o.Oldest != tc.oldest || !slices.Equal(o.ArgoCD, tc.argo) {
+				t.Errorf("got %t and Argo CD %v", o.Oldest, o.ArgoCD)
+			}
+			if got := ocmOf(o.Oldest).name; (got == "ocm") != tc.oldest {
+				t.Errorf("the set of OCM is %s", got)
+			}
+		})
+	}
+}
+
 func TestTheOlderArgoCDIsBuiltWhereItRuns(t *testing.T) {
 	for _, a := range argoCDs {
-		has := slices.ContainsFunc(setsFor([]string{a.version, a.version}), func(s programSet) bool { return s.name == argo2Set.name })
+		has := slices.ContainsFunc(setsFor([]string{a.version, a.version}, false), func(s programSet) bool { return s.name == argo2Set.name })
 		if has != (a.version == "2.14") {
 			t.Errorf("with Argo CD %s alone, 2.14 is built: %t", a.version, has)
 		}

@@ -110,6 +110,51 @@ var argo2Set = programSet{
 	versions:  []version{{argo2Module + "/common.version", argo2Module, ""}},
 }
 
+// oldKubernetesSet has the programs of the oldest Kubernetes that Towline supports, for Options.Oldest.
+var oldKubernetesSet = programSet{
+	name: "kubernetes",
+	programs: []program{
+		{"kube-apiserver", kubernetesModule + "/cmd/kube-apiserver"},
+		{"kube-controller-manager", kubernetesModule + "/cmd/kube-controller-manager"},
+		{"kube-scheduler", kubernetesModule + "/cmd/kube-scheduler"},
+	},
+	versions: []version{
+		{"k8s.io/component-base/version.gitVersion", kubernetesModule, "v"},
+		{"k8s.io/client-go/pkg/version.gitVersion", kubernetesModule, "v"},
+	},
+}
+
+// oldOCMSet has the programs of the oldest OCM that Towline supports, for Options.Oldest. Version 1.0 has other names for the
+// manifests of the hub.
+var oldOCMSet = programSet{
+	name: "ocm",
+	programs: []program{
+		{"work", ocmModule + "/cmd/work"},
+		{"placement", ocmModule + "/cmd/placement"},
+		{"registration", ocmModule + "/cmd/registration"},
+		{"addon", ocmModule + "/cmd/addon"},
+	},
+	manifests: []manifest{
+		{apiModule, "work/v1/*.crd.yaml", ocmManifests + "/crds"},
+		{apiModule, "cluster/v1*/*.crd.yaml", ocmManifests + "/crds"},
+		{apiModule, "addon/v1alpha1/*.crd.yaml", ocmManifests + "/crds"},
+		{ocmModule, "manifests/cluster-manager/hub/cluster-manager-addon-manager-serviceaccount.yaml", ocmManifests + "/addon-manager"},
+		{ocmModule, "manifests/cluster-manager/hub/cluster-manager-addon-manager-clusterrole*.yaml", ocmManifests + "/addon-manager"},
+		{ocmModule, "manifests/cluster-manager/hub/cluster-manager-registration-clusterrole*.yaml", ocmManifests + "/registration-rights"},
+		{ocmModule, "manifests/klusterlet/managed/klusterlet-*.yaml", ocmManifests + "/klusterlet"},
+		{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", ocmManifests + "/klusterlet-management"},
+	},
+	versions: []version{{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"}},
+}
+
+// ocmOf returns the set with the programs and the manifests of OCM.
+func ocmOf(oldest bool) programSet {
+	if oldest {
+		return oldOCMSet
+	}
+	return fleetSet
+}
+
 // An argoCD is a version of Argo CD that a fleet can run.
 type argoCD struct {
 	version string
@@ -139,11 +184,15 @@ func argoCDOf(version string) argoCD {
 	return argoCDs[i]
 }
 
-// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order.
-func setsFor(versions []string) []programSet {
+// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order. The oldest programs of
+// Kubernetes and OCM take the place of those in fleetSet.
+func setsFor(versions []string, oldest bool) []programSet {
 	sets := []programSet{fleetSet}
 	if slices.Contains(versions, "2.14") {
 		sets = append(sets, argo2Set)
+	}
+	if oldest {
+		sets = append(sets, oldKubernetesSet, oldOCMSet)
 	}
 	return sets
 }

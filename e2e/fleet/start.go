@@ -77,7 +77,8 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 // builder returns a Builder for the fleet's options.
 func (s *supervisor) builder() *Builder {
 	return &Builder{
-		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Transport: s.opts.Transport, Progress: s.opts.Progress,
+		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Oldest: s.opts.Oldest,
+		Transport: s.opts.Transport, Progress: s.opts.Progress,
 	}
 }
 

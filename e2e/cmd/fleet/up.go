@@ -41,8 +41,10 @@ func newUp(dir *string) *cobra.Command {
 	flags.StringArrayVar(&o.labels, "label", nil, "label of a ManagedCluster, as <cluster>:<key>=<value>; may be repeated")
 	flags.BoolVar(&o.HubControlPlaneOnly, "hub-control-plane-only", false,
 		"start nothing but the hub's etcd and kube-apiserver, with all CRDs")
-	flags.StringSliceVar(&o.ArgoCD, "argocd", fleet.ArgoCDOr("3", "2.14"), "versions of Argo CD ("+strings.Join(fleet.ArgoCDVersions(), ", ")+
-		"): the hub gets the first version, and the clusters get the versions in turn")
+	flags.StringSliceVar(&o.ArgoCD, "argocd", nil, "versions of Argo CD ("+strings.Join(fleet.ArgoCDVersions(), ", ")+
+		"): the hub gets the first version, and the clusters get the versions in turn (default 3,2.14)")
+	flags.BoolVar(&o.Oldest, "oldest", false,
+		"run the oldest supported versions of Kubernetes and Open Cluster Management, and Argo CD 2.14 unless --argocd is given")
 	flags.StringVar(&o.Transport, "transport", fleet.TransportHub, "where the work agents fetch their works: "+
 		"hub (its API) or maestro (PostgreSQL, mosquitto and Maestro run beside it)")
 	flags.IntVar(&o.BasePort, "base-port", 0, "number the ports from here (default: free ports are looked for)")
