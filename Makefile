@@ -38,6 +38,10 @@ E2E_LABELS = '-ginkgo.label-filter=!maestro'
 # clusters take turns. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
 export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
+# OLDEST=1 runs the oldest supported versions in the fleet and for the tests
+# against an API server: see docs/compatibility.md.
+OLDEST ?=
+export TOWLINE_FLEET_OLDEST = $(OLDEST)
 # The place of the works for the demo and for fleet-up: the hub's etcd, or
 # Maestro, which needs Debian's packages postgresql and mosquitto.
 TRANSPORT ?= hub
@@ -87,6 +91,7 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Run a hub and two clusters on this machine, with the guestbook, until Ctrl-C.
+	@echo 'Go compiles the demo. The first time, a minute passes without further lines.'
 	@$(NEEDS)
 	$(call until_interrupted,demo,--transport=$(TRANSPORT) $(if $(OPEN),--open))
 
@@ -241,6 +246,10 @@ e2e: ## Run the end-to-end suite: a hub and clusters as local processes.
 .PHONY: e2e-short
 e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'
 e2e-short: e2e ## Run the suite without the specs that mostly wait: twelve specs take a third of the time.
+
+.PHONY: e2e-oldest
+e2e-oldest: ## Run the suite with the oldest supported versions of Kubernetes, Open Cluster Management and Argo CD.
+	$(MAKE) e2e-short OLDEST=1 E2E_FLAGS='$(E2E_FLAGS)'
 
 .PHONY: e2e-acm
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm

@@ -85,6 +85,55 @@ func TestActionsArePinned(t *testing.T) {
 	}
 }
 
+// TestWorkflowsRunTargets: the Makefile has each target of a workflow's one-line `make` command, and .ci has each script. A
+// renamed target would stop the nightly suites, and no pull request would show the failure. make runs a common prerequisite
+// only once, so a command has at most one target of the end-to-end suite.
+func TestWorkflowsRunTargets(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../.github/workflows/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)(?:run|command): (make|\.ci/)([^,}$\n]*)`)
+	n := 0
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range command.FindAllStringSubmatch(string(data), -1) {
+			if m[1] != "make" {
+				if _, err := os.Stat("../.ci/" + strings.Fields(m[2])[0]); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+				continue
+			}
+			suites := 0
+			for _, word := range strings.Fields(m[2]) {
+				if word == "e2e" || strings.HasPrefix(word, "e2e-") {
+					suites++
+				}
+				if strings.Contains(word, "=") {
+					continue
+				}
+				n++
+				if !strings.Contains(string(makefile), "\n"+word+": ") {
+					t.Errorf("%s: the Makefile has no target %s", file, word)
+				}
+			}
+			if suites > 1 {
+				t.Errorf("%s: make %s runs the suite only once", file, m[2])
+			}
+		}
+	}
+	if n < 25 {
+		t.Errorf("the workflows have only %d targets: there were more", n)
+	}
+}
+
 // TestImageHasTheVersionOfItsTag: `make image` compiles the tag of the image into the programs, because the check of
 // versions in `kubectl towline check` and `helm test` compares the plugin's version with the tag.
 func TestImageHasTheVersionOfItsTag(t *testing.T) {
