@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -190,8 +191,9 @@ func watchEnds() predicate.Predicate {
 	}
 }
 
-// unwatched returns the Applications of a place if no work lets the work agent watch the place any more. The work of
-// one of these Applications is next.
+// unwatched returns the Applications of a place if no work lets the work agent watch the place any more, in reverse order
+// of the names. The work of the first Application is next. A bulk deletion goes through the names in order: with the same
+// order here, each deleted work would hand the watch to the next work in deletion.
 func unwatched(cached client.Reader) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
 		place := work.Watches(obj.(*workv1.ManifestWork))
@@ -204,6 +206,7 @@ func unwatched(cached client.Reader) handler.MapFunc {
 				keys = append(keys, client.ObjectKeyFromObject(app))
 			}
 		}
+		slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(b.String(), a.String()) })
 		return loop.Requests(keys)
 	}
 }

@@ -69,12 +69,12 @@ var _ = Describe("The watch of the work agent", func() {
 	})
 
 	It("passes to another work at the end of the work that asked for it", func(ctx SpecContext) {
-		app := standalone(ctx, "aaa-watched", on)
+		app := standalone(ctx, "zzz-watched", on)
 		standalone(ctx, "watched-d", on)
-		expectHealthy(ctx, "aaa-watched")
+		expectHealthy(ctx, "zzz-watched")
 		expectHealthy(ctx, "watched-d")
 		own := work.Key(app).Name
-		askFor(ctx, on, own, workv1.FeedbackWatchType) // of several works, the work with the first name remains
+		askFor(ctx, on, own, workv1.FeedbackWatchType) // of several works, the work with the last name remains
 		before, err := watching(on)(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, name := range before {

@@ -41,12 +41,12 @@ func Polled(w *workv1.ManifestWork) bool {
 }
 
 // Watched reports whether a work other than own lets the agent watch the place of own. watching are the works that
-// watch the place. If several works watch the place, the work with the first name remains. name is the name of own; own
+// watch the place. If several works watch the place, the work with the last name remains: see unwatched of propagation. name is the name of own; own
 // is nil for a work that does not exist yet.
 func Watched(name string, own *workv1.ManifestWork, watching []*workv1.ManifestWork) bool {
 	watches := own != nil && Watches(own) != ""
 	for _, w := range watching {
-		if w.Name != name && (!watches || w.Name < name) {
+		if w.Name != name && (!watches || w.Name > name) {
 			return true
 		}
 	}

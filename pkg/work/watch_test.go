@@ -39,7 +39,7 @@ func TestWatches(t *testing.T) {
 	}
 }
 
-// TestWatched: of several works that watch a place, the work with the first name remains.
+// TestWatched: of several works that watch a place, the work with the last name remains.
 func TestWatched(t *testing.T) {
 	watching := func(name string) *workv1.ManifestWork {
 		w := render(t, fixture.Application(name))
@@ -55,11 +55,11 @@ func TestWatched(t *testing.T) {
 		want bool
 	}{
 		"the first work of a place":        {"a", nil, nil, false},
-		"a new work":                       {"c", nil, []*workv1.ManifestWork{b}, true},
-		"a new work with the first name":   {"a", nil, []*workv1.ManifestWork{b}, true},
+		"a new work":                       {"a", nil, []*workv1.ManifestWork{b}, true},
+		"a new work with the last name":    {"c", nil, []*workv1.ManifestWork{b}, true},
 		"the only work that watches":       {"b", b, []*workv1.ManifestWork{b}, false},
-		"the first of two":                 {"a", a, []*workv1.ManifestWork{a, b}, false},
-		"the second of two":                {"b", b, []*workv1.ManifestWork{a, b}, true},
+		"the first of two":                 {"a", a, []*workv1.ManifestWork{a, b}, true},
+		"the second of two":                {"b", b, []*workv1.ManifestWork{a, b}, false},
 		"no work watches any more":         {"c", polled, nil, false},
 		"polled, and another work watches": {"c", polled, []*workv1.ManifestWork{a}, true},
 	} {
