@@ -51,7 +51,7 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 		// ContainElements permits duplicates: the controller may send a message again after it has lost the race to
 		// record the first send.
 		Eventually(ctx, sink.heard).Should(ContainElements(
-			message{Of: "on-sync-succeeded", App: "notified-synced", Sync: "Synced", Revision: sha},
+			message{Of: "on-sync-succeeded", App: "notified-synced", Phase: "Succeeded", Revision: sha},
 			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: sha},
 		))
 		AddReportEntry("what the webhook got", fmt.Sprint(sink.heard()))
@@ -59,7 +59,7 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 })
 
 // A message has the fields of the notification templates.
-type message struct{ Of, App, Sync, Health, Revision string }
+type message struct{ Of, App, Phase, Health, Revision string }
 
 // A webhook receives messages.
 type webhook struct {
@@ -111,7 +111,8 @@ func startNotifications(ctx context.Context, sink string) {
 }
 
 // notifications are the objects that an administrator makes for the controller. The parameter is the address of the
-// webhook. The templates read the revision as the commit status of Argo CD's documentation does.
+// webhook. The templates read the revision as the commit status of Argo CD's documentation does. At the end of a sync, Argo CD
+// sends before the next comparison: the sync status can still be OutOfSync.
 const notifications = `
 apiVersion: v1
 kind: ServiceAccount
@@ -153,7 +154,7 @@ data:
       sink:
         method: POST
         body: |
-          {"of": "on-sync-succeeded", "app": "{{.app.metadata.name}}", "sync": "{{.app.status.sync.status}}",
+          {"of": "on-sync-succeeded", "app": "{{.app.metadata.name}}", "phase": "{{.app.status.operationState.phase}}",
            "revision": "{{.app.status.operationState.operation.sync.revision}}"}
   template.app-health-degraded: |
     webhook:
