@@ -232,7 +232,7 @@ test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and 
 	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./migration -count=1 -v -timeout 30m
 
 .PHONY: test-hubs
-test-hubs: ## Test a hub of hubs: a top hub, and two regional hubs with a cluster each; needs 6 GB of memory.
+test-hubs: ## Test a hub of hubs: a top hub, and two regional hubs with a cluster each; needs 8 GB of memory.
 	TOWLINE_HUBS_TEST=1 go -C e2e test ./hubs -count=1 -v -timeout 40m
 
 # The order of the specs is random, and the same in each run, so that a failure can be repeated. Another number gives another

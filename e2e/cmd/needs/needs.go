@@ -9,8 +9,8 @@ import (
 const (
 	mebi = 1 << 20
 
-	// memoryNeed is for a hub and two clusters, which use 2.2 GiB after the start, and for their users.
-	memoryNeed = 3072 * mebi
+	// memoryNeed is for a hub and two clusters, which use 3.5 GiB after the start, and for their users.
+	memoryNeed = 4096 * mebi
 
 	// The ports of a fleet are in blocks: see e2e/fleet/ports.go.
 	firstPort, lastPort, portsBlock = 12000, 29999, 100

@@ -47,7 +47,7 @@ func TestLacks(t *testing.T) {
 		},
 		"memory": {
 			change: func(m *machine) { m.memory = func() (uint64, bool) { return 1024 * mebi, true } },
-			want:   [][2]string{{"3.0 GiB of available memory: 1.0 GiB are available", "end other programs"}},
+			want:   [][2]string{{"4.0 GiB of available memory: 1.0 GiB are available", "end other programs"}},
 		},
 		"memory without an answer": {
 			change: func(m *machine) { m.memory = func() (uint64, bool) { return 0, false } },
