@@ -442,6 +442,8 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 		resp, err := next.RoundTrip(r)
 		if err == nil && r.URL.Query().Get("labelSelector") == "!"+apis.LabelPull {
 			resp.Body = body{resp.Body, &w.unlabelled}
+			// Kubernetes 1.30 lists the initial objects before the watch.
+			w.unlabelled.begun.CompareAndSwap(false, r.URL.Query().Get("sendInitialEvents") == "")
 		}
 		return resp, err
 	})
