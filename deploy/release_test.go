@@ -112,7 +112,7 @@ func TestWorkflowsRunTargets(t *testing.T) {
 				continue
 			}
 			suites := 0
-			for _, word := range strings.Fields(m[2]) {
+			for word := range strings.FieldsSeq(m[2]) {
 				if word == "e2e" || strings.HasPrefix(word, "e2e-") {
 					suites++
 				}

@@ -176,7 +176,7 @@ func reported(sequence string) []metav1.ManagedFieldsEntry {
 	said := metav1.NewTime(time.UnixMilli(id.Time()).UTC().Truncate(time.Second))
 	return []metav1.ManagedFieldsEntry{{
 		Manager: "work-agent", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: workv1.GroupVersion.String(), Subresource: "status",
-		Time: &said, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")},
+		Time: &said, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("{}"),
 	}}
 }
 
