@@ -1,6 +1,7 @@
 package ocm
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,6 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 	"open-cluster-management.io/ocm/pkg/work/spoke/statusfeedback"
-	"open-cluster-management.io/ocm/pkg/work/webhook"
 	"open-cluster-management.io/ocm/pkg/work/webhook/common"
 	"sigs.k8s.io/yaml"
 )
@@ -301,7 +301,15 @@ func TestTheSizeLimitIsTheWebhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := webhook.NewOptions().ManifestLimit; kib*1024 != want {
-		t.Errorf("MaxPayload is %d KiB, the webhook allows %d bytes", kib, want)
+	for more, want := range map[int]bool{0: true, 1: false} {
+		m := workv1.Manifest{}
+		m.Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"b"},"data":{"text":""}}`)
+		m.Raw = bytes.Replace(m.Raw, []byte(`""`), []byte(`"`+strings.Repeat("x", kib*1024+more-m.Size())+`"`), 1)
+		for m.Size() != kib*1024+more { // the size counts the length field too
+			m.Raw = bytes.Replace(m.Raw, []byte("x"), nil, 1)
+		}
+		if err := common.ManifestValidator.ValidateManifests([]workv1.Manifest{m}); (err == nil) != want {
+			t.Errorf("MaxPayload is %d KiB, and the webhook says about %d bytes: %v", kib, m.Size(), err)
+		}
 	}
 }
