@@ -248,8 +248,8 @@ e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'
 e2e-short: e2e ## Run the suite without the specs that mostly wait: twelve specs take a third of the time.
 
 .PHONY: e2e-oldest
-e2e-oldest: ## Run the suite with the oldest supported versions of Kubernetes, Open Cluster Management and Argo CD.
-	$(MAKE) e2e-short OLDEST=1 E2E_FLAGS='$(E2E_FLAGS)'
+e2e-oldest: OLDEST := 1
+e2e-oldest: e2e-short ## Run the suite with the oldest supported versions of Kubernetes, Open Cluster Management and Argo CD.
 
 .PHONY: e2e-acm
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm

@@ -15,10 +15,7 @@ func (b *Builder) Assets(ctx context.Context) (string, error) {
 	// Only the manifests of the older Argo CD are needed. Its program takes minutes to build.
 	argo := argo2Set
 	argo.programs, argo.links = nil, nil
-	sets := []programSet{fleetSet, argo}
-	if b.oldest() {
-		sets = append(sets, oldKubernetesSet, oldOCMSet)
-	}
+	sets := append([]programSet{fleetSet, argo}, oldestSets(OldestOr(b.Oldest))...)
 	programs, err := b.build(ctx, sets...)
 	if err != nil {
 		return "", err
@@ -53,7 +50,7 @@ func (b *Builder) fillAssets(programs *Programs, target string) error {
 			return err
 		}
 	}
-	ocm, err := programs.manifests(ocmOf(b.oldest()), ocmManifests+"/crds")
+	ocm, err := programs.manifests(ocmOf(OldestOr(b.Oldest)), ocmManifests+"/crds")
 	if err != nil {
 		return err
 	}

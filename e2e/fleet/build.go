@@ -78,14 +78,12 @@ func (b *Builder) Build(ctx context.Context) (*Programs, error) {
 	if err := validateTransport(b.Transport); err != nil {
 		return nil, err
 	}
-	sets := setsFor(versions, b.oldest())
+	sets := setsFor(versions, OldestOr(b.Oldest))
 	if b.Transport == TransportMaestro {
 		sets = append(sets, maestroSet)
 	}
 	return b.build(ctx, sets...)
 }
-
-func (b *Builder) oldest() bool { return b.Oldest || os.Getenv(OldestEnv) != "" }
 
 // A buildRun counts the programs of a build, for the lines of the progress.
 type buildRun struct {

@@ -22,6 +22,9 @@ const ArgoCDEnv = "TOWLINE_FLEET_ARGOCD"
 // OldestEnv names the environment variable that sets Options.Oldest to true, if the variable is not empty.
 const OldestEnv = "TOWLINE_FLEET_OLDEST"
 
+// OldestOr returns true if the environment variable OldestEnv is not empty, and else the given value.
+func OldestOr(oldest bool) bool { return oldest || os.Getenv(OldestEnv) != "" }
+
 // Options configure Start. The zero value means a hub and two managed clusters.
 type Options struct {
 	// Dir is the state directory. Default: $TOWLINE_FLEET_DIR, else .fleet in the root of the checkout.
@@ -116,7 +119,7 @@ func (o *Options) complete() error {
 	if o.HubControlPlaneOnly {
 		o.Clusters = nil
 	}
-	o.Oldest = o.Oldest || os.Getenv(OldestEnv) != ""
+	o.Oldest = OldestOr(o.Oldest)
 	if o.ArgoCD == nil {
 		o.ArgoCD = defaultArgoCD(o.Oldest)
 	}

@@ -71,14 +71,18 @@ var fleetSet = programSet{
 		{kwokModule, "kustomize/stage/pod/fast/pod-*.yaml", kwokStages},
 		{argo3Module, "hack/*-wrapper.sh", scriptsFolder},
 	}, manifestsOfArgo(argo3Module)...),
-	sources: []string{"*.go"},
-	versions: []version{
+	sources:  []string{"*.go"},
+	versions: append(slices.Clone(kubernetesVersions), ocmVersion, version{argo3Module + "/common.version", argo3Module, ""}),
+}
+
+// kubernetesVersions and ocmVersion are the versions that the programs of Kubernetes and OCM report.
+var (
+	kubernetesVersions = []version{
 		{"k8s.io/component-base/version.gitVersion", kubernetesModule, "v"},
 		{"k8s.io/client-go/pkg/version.gitVersion", kubernetesModule, "v"},
-		{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"},
-		{argo3Module + "/common.version", argo3Module, ""},
-	},
-}
+	}
+	ocmVersion = version{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"}
+)
 
 // argoServers are the names of Argo CD's programs besides argocd.
 var argoServers = []string{
@@ -118,10 +122,7 @@ var oldKubernetesSet = programSet{
 		{"kube-controller-manager", kubernetesModule + "/cmd/kube-controller-manager"},
 		{"kube-scheduler", kubernetesModule + "/cmd/kube-scheduler"},
 	},
-	versions: []version{
-		{"k8s.io/component-base/version.gitVersion", kubernetesModule, "v"},
-		{"k8s.io/client-go/pkg/version.gitVersion", kubernetesModule, "v"},
-	},
+	versions: kubernetesVersions,
 }
 
 // oldOCMSet has the programs of the oldest OCM that Towline supports, for Options.Oldest. Version 1.0 has other names for the
@@ -144,7 +145,15 @@ var oldOCMSet = programSet{
 		{ocmModule, "manifests/klusterlet/managed/klusterlet-*.yaml", ocmManifests + "/klusterlet"},
 		{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", ocmManifests + "/klusterlet-management"},
 	},
-	versions: []version{{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"}},
+	versions: []version{ocmVersion},
+}
+
+// oldestSets returns the sets of the oldest versions; none without oldest.
+func oldestSets(oldest bool) []programSet {
+	if oldest {
+		return []programSet{oldKubernetesSet, oldOCMSet}
+	}
+	return nil
 }
 
 // ocmOf returns the set with the programs and the manifests of OCM.
@@ -191,8 +200,5 @@ func setsFor(versions []string, oldest bool) []programSet {
 	if slices.Contains(versions, "2.14") {
 		sets = append(sets, argo2Set)
 	}
-	if oldest {
-		sets = append(sets, oldKubernetesSet, oldOCMSet)
-	}
-	return sets
+	return append(sets, oldestSets(oldest)...)
 }

@@ -60,7 +60,7 @@ func compile(ctx context.Context, binary, plugin string, open bool) <-chan error
 
 // versions returns the versions of Argo CD: one version builds faster than two.
 func versions() []string {
-	if os.Getenv(fleet.OldestEnv) != "" {
+	if fleet.OldestOr(false) {
 		return nil // the default of the oldest versions
 	}
 	return fleet.ArgoCDOr("3")
