@@ -18,7 +18,7 @@ require (
 	k8s.io/kubectl v0.36.1
 	k8s.io/kubernetes v1.36.1
 	open-cluster-management.io/api v1.2.0
-	open-cluster-management.io/ocm v1.2.0
+	open-cluster-management.io/ocm v1.2.1
 	open-cluster-management.io/sdk-go v1.2.0
 	sigs.k8s.io/kustomize/kustomize/v5 v5.8.1
 	sigs.k8s.io/kwok v0.8.0
