@@ -33,6 +33,9 @@ type writeResult struct {
 	// conflict is set when a work has changed since Towline read the work.
 	conflict bool
 
+	// watched is set when another new work lets the work agent watch the place of the Application.
+	watched bool
+
 	// refusal is the API server's refusal of the Application's work; nil for none.
 	refusal *delivery.Rejection
 }
@@ -75,6 +78,9 @@ func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *deliv
 		return loop.Conflict, nil
 	case result.exists:
 		return loop.FactsChanged, seen.observeOwn(ctx)
+	case result.watched:
+		seen.Watched = true
+		return loop.FactsChanged, nil
 	case result.refusal != nil:
 		seen.Refusal = result.refusal
 		return loop.FactsChanged, nil
@@ -104,9 +110,13 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 	return loop.Done, nil
 }
 
-// write performs one step. A conflict, an existing work, a refusal to show and the created work go to out, and are no
-// error.
+// write performs one step. A conflict, an existing work, a watch by another work, a refusal to show and the created work go
+// to out, and are no error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
+	if s.Verb == work.VerbCreate && !r.watchClaims.take(s.Target(), seen.Now) {
+		out.watched = true
+		return nil
+	}
 	if s.Verb == work.VerbCreate && r.Dependencies != nil {
 		if err := r.Dependencies.Lead(ctx, s.Target()); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "A dependency follows after its Application", "work", client.ObjectKeyFromObject(s.Target()).String())
@@ -115,6 +125,9 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	began := time.Now()
 	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	w := s.Target()
+	if s.Verb == work.VerbCreate && (err != nil || outcome != hub.Written) {
+		r.watchClaims.drop(w)
+	}
 	if err != nil || outcome == hub.Written {
 		seen.traced.wroteWork(ctx, seen, s, began, err)
 	}

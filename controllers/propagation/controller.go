@@ -92,6 +92,7 @@ type Reconciler struct {
 	losses      lossDetector
 	revocations revocations
 	uncached    uncachedWorks
+	watchClaims watchClaims
 	running     controller.Controller
 }
 

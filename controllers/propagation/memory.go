@@ -8,6 +8,7 @@ func Remember(to, from *Reconciler) {
 	to.losses.remember(&from.losses)
 	to.revocations.remember(&from.revocations)
 	to.uncached.remember(&from.uncached)
+	to.watchClaims.remember(&from.watchClaims)
 }
 
 func (m *lossDetector) remember(from *lossDetector) {

@@ -58,7 +58,7 @@ func (r *Reconciler) Watches() []loop.Watch {
 		loop.WatchOf(&argocd.Application{}, r.claimants, targetChanged()),
 		loop.WatchOf(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		loop.WatchOf(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
-		loop.WatchOf(&workv1.ManifestWork{}, unwatched(r.Client), watchEnds()),
+		loop.WatchOf(&workv1.ManifestWork{}, unwatched(r.Client, &r.watchClaims), watchEnds()),
 		loop.WatchOf(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 		loop.WatchOf(settings.ClusterNamespace(), r.applicationsOfCluster, settings.ClusterFactsChanged()),
 	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
@@ -194,12 +194,13 @@ func watchEnds() predicate.Predicate {
 // unwatched returns the Applications of a place if no work lets the work agent watch the place any more, in reverse order
 // of the names. The work of the first Application is next. A bulk deletion goes through the names in order: with the same
 // order here, each deleted work would hand the watch to the next work in deletion.
-func unwatched(cached client.Reader) handler.MapFunc {
+func unwatched(cached client.Reader, claims *watchClaims) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
 		place := work.Watches(obj.(*workv1.ManifestWork))
 		if place == "" || len(index.WorksWatching(ctx, cached, place)) > 0 {
 			return nil
 		}
+		claims.forget(place)
 		var keys []types.NamespacedName
 		for _, app := range index.Applications(ctx, cached, index.ByCluster, obj.GetNamespace()) {
 			if app.DeletionTimestamp == nil && work.WatchPlace(app) == place {

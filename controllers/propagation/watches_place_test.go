@@ -42,7 +42,7 @@ func TestUnwatched(t *testing.T) {
 			var got []string
 			if watchEnds().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 				for _, w := range []client.Object{before, after} {
-					for _, req := range unwatched(indexed{apps: apps, works: tc.works})(t.Context(), w) {
+					for _, req := range unwatched(indexed{apps: apps, works: tc.works}, &watchClaims{})(t.Context(), w) {
 						got = append(got, req.Name)
 					}
 				}
