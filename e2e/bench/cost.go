@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -30,6 +31,7 @@ type agentCost struct {
 	hub, cluster *bare
 	metrics      *http.Client
 	agent        int
+	profiler     string // address of the agent's profiles; empty without profiles
 	result       *Result
 	failed       chan error
 	number       int
@@ -41,12 +43,18 @@ type agentCost struct {
 // Cost measures the CPU, memory and writes of a cluster's real work agent: first with ManifestWorks with the five paths
 // of the older controllers, polled and watched, and then with Applications that Towline delivers.
 func Cost(ctx context.Context, o CostOptions) (*Result, error) {
-	f, err := fleet.Start(ctx, fleet.Options{Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, Progress: o.Progress})
+	profiler, env, err := o.profiler()
+	if err != nil {
+		return nil, err
+	}
+	f, err := fleet.Start(ctx, fleet.Options{
+		Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, ExtraEnv: env, Progress: o.Progress,
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer f.Stop()
-	c := &agentCost{CostOptions: o, fleet: f, failed: make(chan error, 4)}
+	c := &agentCost{CostOptions: o, fleet: f, profiler: profiler, failed: make(chan error, 4)}
 	c.Clusters, c.Sets = 1, o.Number
 	c.result = newResult(&c.Options)
 	if err := c.prepare(ctx); err != nil {
@@ -152,7 +160,8 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	if err != nil {
 		return err
 	}
-	if err := do(ctx); err != nil {
+	profiled := c.profile(ctx, name)
+	if err := errors.Join(do(ctx), profiled()); err != nil {
 		return err
 	}
 	cpu, after, err := c.take(ctx)

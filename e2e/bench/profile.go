@@ -57,7 +57,12 @@ func (b *Bench) profileHeap(ctx context.Context, name string) error {
 	return errors.Join(works, b.download(ctx, http.DefaultClient, b.towline.Profiles+"/heap?gc=1", name+".heap.pprof"))
 }
 
-func (b *Bench) download(ctx context.Context, client *http.Client, url, name string) (err error) {
+func (b *Bench) download(ctx context.Context, client *http.Client, url, name string) error {
+	return download(ctx, client, url, filepath.Join(b.Profiles, name))
+}
+
+// download writes a profile to a file.
+func download(ctx context.Context, client *http.Client, url, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*profileSeconds*time.Second)
 	defer cancel()
 	body, err := scrape.Open(ctx, client, url)
@@ -65,7 +70,7 @@ func (b *Bench) download(ctx context.Context, client *http.Client, url, name str
 		return fmt.Errorf("profile: %w", err)
 	}
 	defer body.Close()
-	file, err := os.Create(filepath.Join(b.Profiles, name))
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}

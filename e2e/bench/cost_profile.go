@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// costProfileSeconds is the duration of a CPU profile of the work agent in seconds: about the time of a delivery.
+const costProfileSeconds = 8
+
+// profiler returns the address of the work agent's profiles, and the environment by which the agent serves the profiles
+// (library-go, pkg/serviceability). Without Options.Profiles, both are empty.
+func (o *CostOptions) profiler() (address string, env map[string][]string, err error) {
+	if o.Profiles == "" {
+		return "", nil, nil
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	return fmt.Sprintf("http://127.0.0.1:%d/debug/pprof", port), map[string][]string{
+		"work-agent": {"OPENSHIFT_PROFILE=web", "OPENSHIFT_PROFILE_PORT=" + strconv.Itoa(port)},
+	}, free.Close()
+}
+
+// profile takes a CPU profile of the work agent during the delivery and the deletion, if Options.Profiles is set. The returned
+// function waits for the end of the profile.
+func (c *agentCost) profile(ctx context.Context, phase string) (wait func() error) {
+	if c.profiler == "" || !slices.Contains([]string{"deliver", "delete"}, phase) {
+		return func() error { return nil }
+	}
+	done := make(chan error, 1)
+	go func() {
+		url := fmt.Sprintf("%s/profile?seconds=%d", c.profiler, costProfileSeconds)
+		done <- download(ctx, http.DefaultClient, url, filepath.Join(c.Profiles, c.kind.name+"."+phase+".work-agent.cpu.pprof"))
+	}()
+	return func() error { return <-done }
+}
