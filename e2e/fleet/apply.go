@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -111,11 +112,33 @@ func installCRDs(ctx context.Context, c client.Client, files []string) error {
 		}
 	}
 	for _, object := range objects {
-		if err := poll(ctx, 50*time.Millisecond, established(c, object.GetName())); err != nil {
+		if err := poll(ctx, 50*time.Millisecond, served(c, object)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// served is ready when the API server lists the objects of a CRD. An answer with the CRD itself would cost the API server more:
+// the CRD of ApplicationSets has more than 1 MB.
+func served(c client.Client, crd *unstructured.Unstructured) probe {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	return func(ctx context.Context) error {
+		for _, v := range versions {
+			version, ok := v.(map[string]any)
+			if !ok || version["served"] != true {
+				continue
+			}
+			list := &metav1.PartialObjectMetadataList{}
+			list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: fmt.Sprint(version["name"]), Kind: kind + "List"})
+			if err := c.List(ctx, list, client.Limit(1)); err != nil {
+				return fmt.Errorf("CRD %s is not served: %w", crd.GetName(), err)
+			}
+		}
+		return nil
+	}
 }
 
 func established(c client.Client, name string) probe {
