@@ -22,8 +22,10 @@ func gitless(c *clusterv1.ManagedCluster) {
 	metav1.SetMetaDataLabel(&c.ObjectMeta, apis.AnnotationSource, apis.SourceHub)
 }
 
-// atAgent returns the address of a repository at the agent of a cluster.
-func atAgent(repo string) string { return source.At(apis.DefaultSourceAddress, repo) }
+// atAgent returns the address of an Application's repository at the agent of a cluster.
+func atAgent(app *argocd.Application, repo string) string {
+	return source.At(apis.DefaultSourceAddress, app.Project(), repo)
+}
 
 // repoOf returns the address of the Application's repository.
 func repoOf(app *argocd.Application) string { return source.Addresses(app.Spec.Raw)[0] }
@@ -49,7 +51,7 @@ func TestSourcesFollowTheChoice(t *testing.T) {
 	create(t, app)
 	applied(t, expectSource(t, app, repoOf(app)))
 	edit(t, c, gitless)
-	w := expectSource(t, app, atAgent(repoOf(app)))
+	w := expectSource(t, app, atAgent(app, repoOf(app)))
 	if plain := strings.ReplaceAll(carriedBy(w), apis.DefaultSourceAddress, ""); strings.Contains(plain, "https://git") {
 		t.Errorf("the cluster learns the address of a Git server: %s", plain)
 	}
@@ -57,18 +59,18 @@ func TestSourcesFollowTheChoice(t *testing.T) {
 	edit(t, get(t, namespaceOf(c.Name)), func(ns *corev1.Namespace) {
 		ns.Annotations = map[string]string{apis.AnnotationSourceAddress: "https://10.0.0.7:8443"}
 	})
-	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", repoOf(app))))
+	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", app.Project(), repoOf(app))))
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationSource] = apis.SourceDirect })
 	applied(t, expectSource(t, app, repoOf(app)))
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSource) })
-	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", repoOf(app))))
+	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", app.Project(), repoOf(app))))
 	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Labels, apis.AnnotationSource) })
 	applied(t, expectSource(t, app, repoOf(app)))
 	inNamespace := func(choice string) {
 		edit(t, get(t, namespaceOf(c.Name)), func(ns *corev1.Namespace) { ns.Annotations[apis.AnnotationSource] = choice })
 	}
 	inNamespace(apis.SourceHub)
-	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", repoOf(app))))
+	applied(t, expectSource(t, app, source.At("https://10.0.0.7:8443", app.Project(), repoOf(app))))
 	edit(t, c, gitless)
 	inNamespace(apis.SourceDirect)
 	if last := expectSource(t, app, repoOf(app)); last.UID != w.UID {
@@ -83,7 +85,7 @@ func TestReleaseOfSources(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			app := application(t, cluster(t, gitless)).Finalizers(apis.FinalizerResources).Obj()
 			create(t, app)
-			applied(t, expectSource(t, app, atAgent(repoOf(app))))
+			applied(t, expectSource(t, app, atAgent(app, repoOf(app))))
 			before := app.DeepCopy() // the annotation with the cluster may be removed
 			edit(t, app, slip)
 			held := expectReleasing(t, before)
@@ -102,11 +104,11 @@ func TestMoveOfSources(t *testing.T) {
 	from, to := cluster(t, gitless), cluster(t)
 	app := application(t, from).Obj()
 	create(t, app)
-	applied(t, expectSource(t, app, atAgent(repoOf(app))))
+	applied(t, expectSource(t, app, atAgent(app, repoOf(app))))
 	before := app.DeepCopy()
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 	w := expectSource(t, app, repoOf(app))
-	if old := expectSource(t, before, atAgent(repoOf(app))); old.Namespace != from.Name || w.Namespace != to.Name {
+	if old := expectSource(t, before, atAgent(app, repoOf(app))); old.Namespace != from.Name || w.Namespace != to.Name {
 		t.Errorf("the works are on %s and %s", old.Namespace, w.Namespace)
 	}
 	report(t, app, feedbackOf(app).Healthy("a"))
@@ -130,7 +132,7 @@ func TestSourcesAreJudgedAsTheHubs(t *testing.T) {
 	p := appProject(t, func(p *argocd.AppProject) { p.Spec.SourceRepos = []string{"https://git.example.com/*"} })
 	app := webApp(t, c, p.Name, "https://git.example.com/apps.git").Obj()
 	create(t, app)
-	w := expectSource(t, app, atAgent(repoOf(app)))
+	w := expectSource(t, app, atAgent(app, repoOf(app)))
 	applied(t, w)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationMoveOrder] = "sideways" })
 	expectProblem(t, app, apis.ReasonAnnotationInvalid, "sideways")
@@ -158,16 +160,16 @@ func TestDependenciesOfSources(t *testing.T) {
 	expectDependency(t, project, carries(`"sourceRepos":["https://*.example.com/*"]`))
 
 	edit(t, c, gitless)
-	expectSource(t, app, atAgent(repo))
-	expectDependency(t, project, carries(`"sourceRepos":["`+atAgent(repo)+`"]`))
+	expectSource(t, app, atAgent(app, repo))
+	expectDependency(t, project, carries(`"sourceRepos":["`+atAgent(app, repo)+`"]`))
 	expectNoDependency(t, credential)
 
 	create(t, other)
-	expectDependency(t, project, carries(`"sourceRepos":["https://*.example.com/*","`+atAgent(repo)+`"]`))
+	expectDependency(t, project, carries(`"sourceRepos":["https://*.example.com/*","`+atAgent(app, repo)+`"]`))
 	expectDependency(t, credential, carries(secretWith(t, password)))
 	remove(t, other)
 	expectNoWork(t, other)
-	expectDependency(t, project, carries(`"sourceRepos":["`+atAgent(repo)+`"]`))
+	expectDependency(t, project, carries(`"sourceRepos":["`+atAgent(app, repo)+`"]`))
 	expectNoDependency(t, credential)
 }
 
@@ -179,15 +181,15 @@ func TestSourcesAreShownAsTheUsers(t *testing.T) {
 	const repo = "https://git.example.com/apps.git"
 	app := application(t, c).Spec(helmSpec("web", "v1")).Obj()
 	create(t, app)
-	expectSource(t, app, atAgent(repo))
+	expectSource(t, app, atAgent(app, repo))
 	reported(t, app, `{"health":{"status":"Progressing"}}`)
-	s := historyOf(t, "Degraded", helmSource(atAgent(repo), "web", "v1"), helmSource(atAgent(planted), "web", "v1"),
-		helmSource(atAgent(repo), "web", "planted"))
-	s.Conditions = []argocd.Condition{{Type: "ComparisonError", Message: "no " + atAgent(repo) + ", no " + atAgent(planted)}}
+	s := historyOf(t, "Degraded", helmSource(atAgent(app, repo), "web", "v1"), helmSource(atAgent(app, planted), "web", "v1"),
+		helmSource(atAgent(app, repo), "web", "planted"))
+	s.Conditions = []argocd.Condition{{Type: "ComparisonError", Message: "no " + atAgent(app, repo) + ", no " + atAgent(app, planted)}}
 	reportedAgain(t, app, s)
 	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(ConsistOf(
 		And(HavePrefix(repo+" web"), ContainSubstring(`"v1"`), Not(ContainSubstring(apis.DefaultSourceAddress)))))
-	expectNotice(t, app, "ComparisonError", "no "+repo+", no "+atAgent(planted))
+	expectNotice(t, app, "ComparisonError", "no "+repo+", no "+atAgent(app, planted))
 
 	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Labels, apis.AnnotationSource) }) // the cluster keeps its history
 	expectSource(t, app, repo)
@@ -202,10 +204,10 @@ func TestRefreshOfSources(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t, gitless)).Obj()
 	create(t, app)
-	applied(t, expectSource(t, app, atAgent(repoOf(app))))
+	applied(t, expectSource(t, app, atAgent(app, repoOf(app))))
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "normal" })
 	NewWithT(t).Eventually(func() string { return carriedBy(workOf(t, app)) }, soon, tick).Should(And(
-		ContainSubstring(`"`+apis.AnnotationRefresh+`":"normal"`), ContainSubstring(`"repoURL":"`+atAgent(repoOf(app))+`"`)))
+		ContainSubstring(`"`+apis.AnnotationRefresh+`":"normal"`), ContainSubstring(`"repoURL":"`+atAgent(app, repoOf(app))+`"`)))
 }
 
 // TestAdoptionOfSources: an existing Application has the address that the user knows. Towline first asks with this
@@ -214,7 +216,7 @@ func TestAdoptionOfSources(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t, gitless)).Obj()
 	create(t, app)
-	w := expectSource(t, app, atAgent(repoOf(app)))
+	w := expectSource(t, app, atAgent(app, repoOf(app)))
 	refusal := strings.Replace(conflict, ".spec.source.path", ".spec.source.repoURL", 1)
 	refused := func() { reportOf(t, workOf(t, app), feedbackOf(app).Condition(workv1.WorkApplied, "False", refusal)) }
 	refused()
@@ -229,7 +231,7 @@ func TestAdoptionOfSources(t *testing.T) {
 		t.Error("the work does not wait for the answer")
 	}
 	reportOf(t, asking, feedbackOf(app).String("healthStatus", "Healthy"))
-	if taken := expectSource(t, app, atAgent(repoOf(app))); work.UpdateModeOf(taken) != work.ForceApply {
+	if taken := expectSource(t, app, atAgent(app, repoOf(app))); work.UpdateModeOf(taken) != work.ForceApply {
 		t.Error("the author's address would stay")
 	}
 }

@@ -48,11 +48,11 @@ func TestSourceAddress(t *testing.T) {
 		want string
 	}{
 		"direct":                          {of(app), repo},
-		"the cluster":                     {of(app).cluster("cluster1", gitless), source.At(apis.DefaultSourceAddress, repo)},
-		"an address of the cluster":       {of(app).cluster("cluster1", gitless, at), source.At("https://a:1", repo)},
+		"the cluster":                     {of(app).cluster("cluster1", gitless), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)},
+		"an address of the cluster":       {of(app).cluster("cluster1", gitless, at), source.At("https://a:1", argocd.DefaultProject, repo)},
 		"a cluster that is not chosen":    {of(app).cluster("cluster2", gitless), repo},
 		"the Application has priority":    {of(app.Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), repo},
-		"the Application, not the others": {of(app.Annotation(apis.AnnotationSource, "hub")), source.At(apis.DefaultSourceAddress, repo)},
+		"the Application, not the others": {of(app.Annotation(apis.AnnotationSource, "hub")), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)},
 	} {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(test.is.Facts, test.is.Options)
@@ -108,7 +108,7 @@ func TestSourcesChange(t *testing.T) {
 	app := func() *fixture.ApplicationBuilder {
 		return fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"` + repo + `"}}`)
 	}
-	hub := source.At(apis.DefaultSourceAddress, repo)
+	hub := source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)
 	names := source.WriteNames(argocd.DefaultProject, []string{repo})
 	formerly := func(s *situation) { s.App.SourceAddress = "https://former" }
 	for title, test := range map[string]struct {

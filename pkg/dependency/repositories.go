@@ -38,7 +38,7 @@ func (f *Facts) repositories() (through atAgent, fromServers bool) {
 			fromServers = true
 		default:
 			for _, repo := range source.Addresses(app.Spec.Raw) {
-				through[source.At(app.SourceAddress, repo)] = repo
+				through[source.At(app.SourceAddress, f.Project.Name, repo)] = repo
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func sentThrough() *workv1.ManifestWork {
 // TestRepositoriesOfAProject: the delivered AppProject permits only the addresses that the Applications of the cluster use.
 func TestRepositoriesOfAProject(t *testing.T) {
 	const git, other = `"https://git.example.com/*"`, "https://git.example.com/other.git"
-	web, more := source.At(apis.DefaultSourceAddress, "https://git.example.com/web.git"), source.At(apis.DefaultSourceAddress, other)
+	web, more := source.At(apis.DefaultSourceAddress, "web", "https://git.example.com/web.git"), source.At(apis.DefaultSourceAddress, "web", other)
 	second := through().Spec(`{"project":"web","source":{"repoURL":"` + other + `"},"destination":{"namespace":"web"}}`)
 	released := func(w *workv1.ManifestWork) { Release(w, []types.NamespacedName{{Namespace: "argocd", Name: "gone"}}) }
 	for title, tc := range map[string]struct {
@@ -73,7 +73,7 @@ func TestRepositoriesOfAProject(t *testing.T) {
 // TestSignaturesAtTheAgent: the policies of an AppProject are for the same repositories as on the hub. A repository without a
 // policy would not be checked at all.
 func TestSignaturesAtTheAgent(t *testing.T) {
-	web := source.At(apis.DefaultSourceAddress, "https://git.example.com/web.git")
+	web := source.At(apis.DefaultSourceAddress, "web", "https://git.example.com/web.git")
 	for title, tc := range map[string]struct{ repos, want string }{
 		"its own address":  {`{"url":"https://git.example.com/*"}`, `{"url":"https://git.example.com/*"},{"url":"` + web + `"}`},
 		"each address":     {`{"url":"*"}`, `{"url":"*"}`},

@@ -42,7 +42,7 @@ func ReadSpec(app *argocd.Application) Spec {
 	}
 	for _, repo := range request.Sources {
 		if app.SourceAddress != "" && repo != "" {
-			repo = source.At(app.SourceAddress, repo)
+			repo = source.At(app.SourceAddress, app.Project(), repo)
 		}
 		if u := authorization.NormalizeURL(repo); u != "" {
 			out.Repositories = append(out.Repositories, u)

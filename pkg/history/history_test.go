@@ -43,7 +43,7 @@ func there(own string) string {
 	if err := json.Unmarshal([]byte(own), &s); err != nil {
 		panic(err)
 	}
-	out, err := json.Marshal(source.Moved(s, source.At("https://agent.example.com", s.RepoURL)))
+	out, err := json.Marshal(source.Moved(s, source.At("https://agent.example.com", "team", s.RepoURL)))
 	if err != nil {
 		panic(err)
 	}

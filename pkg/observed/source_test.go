@@ -14,7 +14,7 @@ import (
 // TestInWordsOf: users of the hub see the addresses of their repositories in each message.
 func TestInWordsOf(t *testing.T) {
 	const repo = "https://git.example.com/apps.git"
-	agent := func(address string) string { return source.At("https://agent.example.com", address) }
+	agent := func(address string) string { return source.At("https://agent.example.com", "team", address) }
 	statusOf := func(address string) *Facts {
 		text := `{"health":{"status":"Degraded","message":"X"},"conditions":[{"type":"ComparisonError","message":"no X/: 404"}],
 			"resources":[{"kind":"A","name":"a","health":{"status":"Degraded","message":"X"}},{"kind":"B","name":"b"}],

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,10 +10,11 @@ import (
 )
 
 // IsAt returns whether an address is the address of a repository at an agent. Only the name in the address counts. The
-// hub may have changed the address of the agent since, and an Application may read from the Git server by now. The name
-// contains a hash of the repository's whole address, so a cluster can name only a repository that the hub names, too.
+// hub may have changed the address of the agent since, and the AppProject, and an Application may read from the Git server
+// by now. The name contains a hash of the repository's whole address, so a cluster can name only a repository that the hub
+// names, too.
 func IsAt(address, repo string) bool {
-	return strings.HasPrefix(address, "https://") && strings.HasSuffix(address, "/"+Name(repo))
+	return strings.HasPrefix(address, "https://") && Former(path.Base(address)) == stem(repo) && !strings.HasSuffix(address, "/")
 }
 
 // Known are the addresses of an Application's repositories that the hub knows.
@@ -48,9 +50,9 @@ func (k Known) Own(address string) string {
 // InText replaces the addresses at an agent in a text. Unknown addresses stay.
 func (k Known) InText(text string) string {
 	for _, repo := range k {
-		if name := Name(repo); strings.Contains(text, "/"+name) {
-			at := regexp.MustCompile(`https://[A-Za-z0-9.:/_-]*/` + name + `\b`)
-			text = at.ReplaceAllLiteralString(text, repo)
+		if stem := stem(repo); strings.Contains(text, "/"+stem) {
+			at := regexp.MustCompile(`https://[A-Za-z0-9.:/_-]*/` + stem + `(?:\.[0-9a-f]{20})?(\.?(?:[^.\w]|$))`)
+			text = at.ReplaceAllString(text, strings.ReplaceAll(repo, "$", "$$")+"$1")
 		}
 	}
 	return text

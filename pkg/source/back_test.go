@@ -10,6 +10,8 @@ import (
 )
 
 const (
+	project = "team"
+
 	apps   = "https://git.example.com/apps.git"
 	values = "git@git.example.com:values.git"
 	gone   = "https://git.example.com/gone.git"
@@ -19,16 +21,18 @@ const (
 func TestOwn(t *testing.T) {
 	known := Known{apps, values}
 	for name, test := range map[string]struct{ address, want string }{
-		"at the agent":               {At(agent, apps), apps},
-		"at the agent, by SSH":       {At(agent, values), values},
-		"at a former agent":          {At("https://10.0.0.1:8443/git", apps), apps},
-		"an unknown repository":      {At(agent, gone), At(agent, gone)},
+		"at the agent":               {At(agent, project, apps), apps},
+		"at the agent, by SSH":       {At(agent, project, values), values},
+		"for another AppProject":     {At(agent, "other", apps), apps},
+		"by the former name":         {agent + "/" + stem(apps), apps},
+		"at a former agent":          {At("https://10.0.0.1:8443/git", project, apps), apps},
+		"an unknown repository":      {At(agent, project, gone), At(agent, project, gone)},
 		"the repository itself":      {apps, apps},
-		"the name alone":             {Name(apps), Name(apps)},
-		"without TLS":                {At("http://agent", apps), At("http://agent", apps)},
-		"with more behind":           {At(agent, apps) + "/x", At(agent, apps) + "/x"},
+		"the name alone":             {Name(project, apps), Name(project, apps)},
+		"without TLS":                {At("http://agent", project, apps), At("http://agent", project, apps)},
+		"with more behind":           {At(agent, project, apps) + "/x", At(agent, project, apps) + "/x"},
 		"a name with another hash":   {agent + "/apps-00000000000000000000", agent + "/apps-00000000000000000000"},
-		"the name as part of a name": {agent + "/x" + Name(apps), agent + "/x" + Name(apps)},
+		"the name as part of a name": {agent + "/x" + Name(project, apps), agent + "/x" + Name(project, apps)},
 		"no address":                 {"", ""},
 	} {
 		if got := known.Own(test.address); got != test.want {
@@ -40,12 +44,15 @@ func TestOwn(t *testing.T) {
 func TestInText(t *testing.T) {
 	known := Known{apps, values}
 	for name, test := range map[string]struct{ text, want string }{
-		"an error of git":       {"unable to access '" + At(agent, apps) + "/': 404", "unable to access '" + apps + "/': 404"},
-		"two repositories":      {At(agent, apps) + ", " + At(agent, values), apps + ", " + values},
-		"twice":                 {At(agent, apps) + "," + At(agent, apps), apps + "," + apps},
-		"an unknown repository": {"no " + At(agent, gone), "no " + At(agent, gone)},
-		"the name alone":        {"no /" + Name(apps), "no /" + Name(apps)},
-		"a longer name":         {At(agent, apps) + "x", At(agent, apps) + "x"},
+		"an error of git":       {"unable to access '" + At(agent, project, apps) + "/': 404", "unable to access '" + apps + "/': 404"},
+		"two repositories":      {At(agent, project, apps) + ", " + At(agent, project, values), apps + ", " + values},
+		"twice":                 {At(agent, project, apps) + "," + At(agent, project, apps), apps + "," + apps},
+		"an unknown repository": {"no " + At(agent, project, gone), "no " + At(agent, project, gone)},
+		"the name alone":        {"no /" + Name(project, apps), "no /" + Name(project, apps)},
+		"at the end":            {"no " + At(agent, project, apps) + ".", "no " + apps + "."},
+		"another AppProject":    {"no " + At(agent, "other", apps), "no " + apps},
+		"the former name":       {"no " + agent + "/" + stem(apps) + ".", "no " + apps + "."},
+		"a longer name":         {At(agent, project, apps) + "x", At(agent, project, apps) + "x"},
 		"plain words":           {"Service \"web\" not found", "Service \"web\" not found"},
 	} {
 		if got := known.InText(test.text); got != test.want {
@@ -67,7 +74,7 @@ func TestBack(t *testing.T) {
 		}
 		app := &argocd.Application{}
 		app.Spec.Raw = []byte(spec)
-		if err := Through(agent, fields); err != nil {
+		if err := Through(agent, project, fields); err != nil {
 			t.Fatal(err)
 		}
 		if err := KnownOf(app).Back(fields); err != nil {

@@ -22,24 +22,41 @@ const (
 )
 
 const (
-	// hashLength is the number of characters from the hash in a name: 80 bits. A tenant cannot find an address with the
+	// hashLength is the number of characters from each hash in a name: 80 bits. A tenant cannot find an address with the
 	// name of a second repository.
 	hashLength = 20
 
-	// maxSlug is the maximum length of the readable part of a name. A name has at most 63 characters.
+	// maxSlug is the maximum length of the readable part of a name. A name has at most 82 characters.
 	maxSlug = 40
 )
 
-// Name returns the name of a repository: the readable end of the address, and a hash of the whole address. A name is a
-// valid name of a Kubernetes object with at most 63 characters. Addresses with different spellings have different names,
-// because a Git server may distinguish the spellings.
-func Name(address string) string {
-	sum := sha256.Sum256([]byte(address))
-	hash := hex.EncodeToString(sum[:])[:hashLength]
+// Name returns the name of a repository for the Applications of an AppProject: the readable end of the address, a hash of
+// the whole address, and behind a dot a hash of the AppProject. AppProjects may have different credentials for the same
+// address, so each AppProject has a name of its own. A name is a valid name of a Kubernetes object. Addresses with
+// different spellings have different names, because a Git server may distinguish the spellings.
+func Name(project, address string) string { return stem(address) + dot + hashOf(project) }
+
+// dot separates the AppProject in a name. The part before the dot is Former.
+const dot = "."
+
+// stem returns the part of a name for the address, without the AppProject.
+func stem(address string) string {
 	if slug := slug(address); slug != "" {
-		return slug + "-" + hash
+		return slug + "-" + hashOf(address)
 	}
-	return hash
+	return hashOf(address)
+}
+
+// Former returns the name of a repository before names had an AppProject. Clusters read by such a name until their
+// Applications have the new name.
+func Former(name string) string {
+	former, _, _ := strings.Cut(name, dot)
+	return former
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // slug returns the last part of an address in the characters of a name. The part behind the last "@" only, because a
@@ -60,39 +77,26 @@ func slug(address string) string {
 	return strings.Trim(out[:min(len(out), maxSlug)], "-")
 }
 
+// APIService is the name of the object that connects towline-source with the hub's API server.
+var APIService = GroupVersion.Version + "." + GroupVersion.Group
+
 // Path returns the path on the hub's API server for Git's requests about a repository.
 func Path(cluster, name string) string {
 	return path.Join("/apis", GroupVersion.Group, GroupVersion.Version, "namespaces", cluster, Resource, name, Proxy)
 }
 
-// WriteNames returns the names of the repositories of an Application as the value of apis.AnnotationSources. Each name
-// has a hash of the Application's AppProject: after a change of the AppProject on the hub, the names are for no
-// repository, until Towline may deliver the Application again.
+// WriteNames returns the names of the repositories of an Application as the value of apis.AnnotationSources. After a
+// change of the AppProject on the hub, the names are for no repository, until Towline may deliver the Application again.
 func WriteNames(project string, addresses []string) string {
 	names := make([]string, 0, len(addresses))
 	for _, address := range addresses {
-		names = append(names, entry(project, address))
+		names = append(names, Name(project, address))
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ",")
 }
 
-// entry returns the name of a repository with the hash of an AppProject.
-func entry(project, address string) string {
-	sum := sha256.Sum256([]byte(project))
-	return Name(address) + "." + hex.EncodeToString(sum[:])[:hashLength]
-}
-
-// Delivered reports whether a value of apis.AnnotationSources has the repository for the AppProject.
-func Delivered(value, project, address string) bool {
-	return slices.Contains(strings.Split(value, ","), entry(project, address))
-}
-
-// ReadNames returns the names in a value of apis.AnnotationSources, without the AppProject.
+// ReadNames returns the names in a value of apis.AnnotationSources.
 func ReadNames(value string) []string {
-	names := strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
-	for i := range names {
-		names[i], _, _ = strings.Cut(names[i], ".")
-	}
-	return names
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }

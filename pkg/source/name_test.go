@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,11 +19,11 @@ func TestName(t *testing.T) {
 		"https://git.example.com/…":                          "",
 		"":                                                   "",
 	} {
-		name := Name(address)
-		if errs := validation.IsDNS1123Label(name); len(errs) > 0 {
+		name := Name(project, address)
+		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 			t.Errorf("%q has the name %q: %v", address, name, errs)
 		}
-		if !strings.HasPrefix(name, prefix) || len(name) != len(prefix)+hashLength {
+		if !strings.HasPrefix(name, prefix) || len(name) != len(prefix)+hashLength+len(dot)+hashLength {
 			t.Errorf("%q has the name %q, without the prefix %q", address, name, prefix)
 		}
 	}
@@ -34,40 +35,32 @@ func TestNamesDiffer(t *testing.T) {
 		"https://git.example.com/a/apps", "https://git.example.com/b/apps", "https://git.example.com/a/apps.git",
 		"https://git.example.com/a/Apps", "http://git.example.com/a/apps", "https://git.example.com/a/apps/",
 	} {
-		if before, there := names[Name(address)]; there {
+		if before, there := names[Name(project, address)]; there {
 			t.Errorf("%q and %q have the same name", before, address)
 		}
-		names[Name(address)] = address
+		names[Name(project, address)] = address
 	}
 }
 
 // A password in an address must not be part of a name, because users of the cluster see the name.
 func TestNameHidesPasswords(t *testing.T) {
-	if name := Name("https://user:hunter2@git.example.com/apps"); strings.Contains(name, "hunter2") {
+	if name := Name(project, "https://user:hunter2@git.example.com/apps"); strings.Contains(name, "hunter2") {
 		t.Errorf("the name %q has the password", name)
 	}
 }
 
-func TestDelivered(t *testing.T) {
-	const other = "https://git.example.com/other"
-	value := WriteNames("one", []string{apps, values})
-	for name, test := range map[string]struct {
-		project, address string
-		want             bool
-	}{
-		"the first":        {"one", apps, true},
-		"the second":       {"one", values, true},
-		"another project":  {"two", apps, false},
-		"another address":  {"one", other, false},
-		"no project":       {"", apps, false},
-		"the name, hashed": {"one", Name(apps), false},
-	} {
-		if got := Delivered(value, test.project, test.address); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
+// TestNamesOfProjects: AppProjects share no name, and each name tells the former name of the repository.
+func TestNamesOfProjects(t *testing.T) {
+	one, two := Name("one", apps), Name("two", apps)
+	if one == two || Former(one) != Former(two) || Former(one) != stem(apps) || Former(Former(one)) != Former(one) {
+		t.Errorf("the names are %s and %s", one, two)
 	}
-	if names := ReadNames(value); len(names) != 2 || Delivered(strings.Join(names, ","), "one", apps) {
-		t.Errorf("names without an AppProject are for no AppProject: %v", names)
+	names := ReadNames(WriteNames("one", []string{values, apps, values}))
+	if !slices.Equal(names, []string{one, Name("one", values)}) {
+		t.Errorf("the names in the work are %v", names)
+	}
+	if none := ReadNames(WriteNames("one", nil)); len(none) > 0 {
+		t.Errorf("without a repository, the names are %v", none)
 	}
 }
 

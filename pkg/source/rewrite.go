@@ -9,8 +9,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// At returns the address of a repository at a cluster's agent.
-func At(agent, repo string) string { return below(agent) + Name(repo) }
+// At returns the address of a repository at a cluster's agent, for the Applications of an AppProject.
+func At(agent, project, repo string) string { return below(agent) + Name(project, repo) }
 
 // IsBelow reports whether an address is below the address of a cluster's agent.
 func IsBelow(agent, address string) bool { return strings.HasPrefix(address, below(agent)) }
@@ -18,9 +18,10 @@ func IsBelow(agent, address string) bool { return strings.HasPrefix(address, bel
 func below(agent string) string { return strings.TrimRight(agent, "/") + "/" }
 
 // Through replaces the address of each source in the fields of a spec, or of the sync of an operation, with the address
-// at a cluster's agent. All other fields keep their bytes. An error names the field with the wrong shape.
-func Through(agent string, fields map[string]json.RawMessage) error {
-	return rewrite(fields, func(repo string) string { return At(agent, repo) })
+// at a cluster's agent for the AppProject of the Application. All other fields keep their bytes. An error names the field
+// with the wrong shape.
+func Through(agent, project string, fields map[string]json.RawMessage) error {
+	return rewrite(fields, func(repo string) string { return At(agent, project, repo) })
 }
 
 // Back is the reverse of Through, for sources of known repositories. All other sources stay unchanged.

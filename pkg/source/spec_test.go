@@ -13,18 +13,18 @@ const agent = "https://towline-source.agents.svc"
 func TestThrough(t *testing.T) {
 	a, b := "https://git.example.com/a.git", "git@git.example.com:b.git"
 	for name, test := range map[string]struct{ spec, want, fails string }{
-		"a source": {spec: `{"source":{"repoURL":"` + a + `","path":"x"}}`, want: `{"source":{"repoURL":"` + At(agent, a) + `","path":"x"}}`},
+		"a source": {spec: `{"source":{"repoURL":"` + a + `","path":"x"}}`, want: `{"source":{"repoURL":"` + At(agent, project, a) + `","path":"x"}}`},
 		"unknown fields": {
 			spec: `{"source":{"repoURL":"` + a + `","new":{"a":[1.0]}}}`,
-			want: `{"source":{"repoURL":"` + At(agent, a) + `","new":{"a":[1.0]}}}`,
+			want: `{"source":{"repoURL":"` + At(agent, project, a) + `","new":{"a":[1.0]}}}`,
 		},
 		"sources": {
 			spec: `{"sources":[{"repoURL":"` + a + `"},{"repoURL":"` + b + `","ref":"v"}]}`,
-			want: `{"sources":[{"repoURL":"` + At(agent, a) + `"},{"repoURL":"` + At(agent, b) + `","ref":"v"}]}`,
+			want: `{"sources":[{"repoURL":"` + At(agent, project, a) + `"},{"repoURL":"` + At(agent, project, b) + `","ref":"v"}]}`,
 		},
 		"both": {
 			spec: `{"source":{"repoURL":"` + a + `"},"sources":[{"repoURL":"` + b + `"}]}`,
-			want: `{"source":{"repoURL":"` + At(agent, a) + `"},"sources":[{"repoURL":"` + At(agent, b) + `"}]}`,
+			want: `{"source":{"repoURL":"` + At(agent, project, a) + `"},"sources":[{"repoURL":"` + At(agent, project, b) + `"}]}`,
 		},
 		"no address":      {spec: `{"source":{"path":"x"}}`, want: `{"source":{"path":"x"}}`},
 		"no source":       {spec: `{"project":"p"}`, want: `{"project":"p"}`},
@@ -38,7 +38,7 @@ func TestThrough(t *testing.T) {
 			if err := json.Unmarshal([]byte(test.spec), &fields); err != nil {
 				t.Fatal(err)
 			}
-			err := Through(agent, fields)
+			err := Through(agent, project, fields)
 			if test.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fails) {
 					t.Fatalf("the error is %v, without %q", err, test.fails)

@@ -63,7 +63,7 @@ func operationThere(app *argocd.Application, operation json.RawMessage) (json.Ra
 	if err != nil {
 		return nil, fmt.Errorf("operation.sync: %w", err)
 	}
-	if err := source.Through(app.SourceAddress, sync); err != nil {
+	if err := source.Through(app.SourceAddress, app.Project(), sync); err != nil {
 		return nil, fmt.Errorf("operation.sync.%w", err)
 	}
 	fields["sync"] = jsonOf(sync)

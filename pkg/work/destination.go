@@ -13,7 +13,7 @@ import (
 )
 
 // specs caches the specs for the managed cluster, by the text of the hub's spec.
-var specs = memo.Of(func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "") })
+var specs = memo.Of(func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "", "") })
 
 // spec is a spec in JSON with the number of its leaves, or the error from reading the spec.
 type spec struct {
@@ -25,15 +25,16 @@ type spec struct {
 // specThere returns the spec of an Application for the managed cluster.
 func specThere(app *argocd.Application) spec {
 	if to := app.DestinationThere(); to != argocd.InCluster || app.SourceAddress != "" {
-		return toDestination(app.Spec.Raw, to, app.SourceAddress) // few Applications have another destination, or sources through the hub
+		// Few Applications have another destination, or sources through the hub.
+		return toDestination(app.Spec.Raw, to, app.SourceAddress, app.Project())
 	}
 	return specs(app.Spec.Raw)
 }
 
 // toDestination returns a normalized spec with another destination, and with automation in the form for every version
-// of Argo CD. With a non-empty sources, the spec reads its repositories at that address. All other fields, known or not,
-// keep their bytes.
-func toDestination(raw []byte, to argocd.Destination, sources string) spec {
+// of Argo CD. With a non-empty sources, the spec reads its repositories at that address, for the AppProject. All other
+// fields, known or not, keep their bytes.
+func toDestination(raw []byte, to argocd.Destination, sources, project string) spec {
 	fields, err := object(raw)
 	if err != nil {
 		return spec{err: fmt.Errorf("spec: %w", err)}
@@ -46,7 +47,7 @@ func toDestination(raw []byte, to argocd.Destination, sources string) spec {
 	setText(destination, "server", to.Server)
 	fields["destination"] = jsonOf(destination)
 	if sources != "" {
-		if err := source.Through(sources, fields); err != nil {
+		if err := source.Through(sources, project, fields); err != nil {
 			return spec{err: fmt.Errorf("spec.%w", err)}
 		}
 	}

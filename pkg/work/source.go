@@ -20,10 +20,13 @@ func ReadsThroughHub(w *workv1.ManifestWork) bool { return w.Annotations[apis.An
 // that names no repository has been closed or released, and then each address at the agent is left out.
 func RepositoriesOf(w *workv1.ManifestWork, app *argocd.Application, agent string, addresses []string) (out []string) {
 	known, names := source.KnownOf(app), source.ReadNames(w.Annotations[apis.AnnotationSources])
+	named := func(address string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return path.Base(address) == name || path.Base(address) == source.Former(name) })
+	}
 	for _, address := range addresses {
 		repo := known.Own(address)
 		closed := len(names) == 0 && source.IsBelow(agent, address)
-		if repo == address && (closed || slices.Contains(names, path.Base(address))) {
+		if repo == address && (closed || named(address)) {
 			continue
 		}
 		out = append(out, repo)

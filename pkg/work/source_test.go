@@ -8,6 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/source"
@@ -30,7 +31,7 @@ func TestSourceAddress(t *testing.T) {
 	}
 	raw := string(w.Spec.Workload.Manifests[0].Raw)
 	for _, address := range addresses {
-		if strings.Contains(raw, address) || !strings.Contains(raw, source.At(agent, address)) {
+		if strings.Contains(raw, address) || !strings.Contains(raw, source.At(agent, argocd.DefaultProject, address)) {
 			t.Errorf("the Application on the cluster names %s: %s", address, raw)
 		}
 	}
@@ -49,7 +50,7 @@ func TestSourceAddress(t *testing.T) {
 func TestSourceOfOperation(t *testing.T) {
 	const repo = "https://git.example.com/apps.git"
 	app := fixture.Application("guestbook").Obj()
-	for address, want := range map[string]string{"": repo, agent: source.At(agent, repo)} {
+	for address, want := range map[string]string{"": repo, agent: source.At(agent, argocd.DefaultProject, repo)} {
 		app.SourceAddress = address
 		w, err := work.Render(app, work.Requests{})
 		if err != nil {
@@ -124,7 +125,8 @@ func TestRepositoriesOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := []string{source.At(agent, addresses[0]), "https://other.example.com", source.At(agent, addresses[1])}
+	at := func(repo string) string { return source.At(agent, argocd.DefaultProject, repo) }
+	sent := []string{at(addresses[0]), "https://other.example.com", at(addresses[1])}
 	want := []string{addresses[0], "https://other.example.com", addresses[1]}
 	if got := work.RepositoriesOf(w, app, agent, sent); !slices.Equal(got, want) {
 		t.Errorf("got %v, not %v", got, want)
@@ -133,7 +135,7 @@ func TestRepositoriesOf(t *testing.T) {
 	if got := work.RepositoriesOf(w, app, agent, sent); !slices.Equal(got, want[1:]) {
 		t.Errorf("the hub's Application has another source: got %v, not %v", got, want[1:])
 	}
-	planted := source.At(agent, "https://evil.example.com")
+	planted := at("https://evil.example.com")
 	if got := work.RepositoriesOf(w, app, agent, []string{planted}); !slices.Equal(got, []string{planted}) {
 		t.Errorf("a cluster planted an address: got %v", got)
 	}

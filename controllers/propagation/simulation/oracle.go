@@ -654,7 +654,7 @@ func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
 	must(json.Unmarshal(app.Spec.Raw, &spec))
 	delete(spec, "destination")
 	if at := (managedcluster.Facts{}).Reading(app).SourceAddress; at != "" {
-		must(source.Through(at, spec))
+		must(source.Through(at, app.Project(), spec))
 	}
 	for _, field := range sortedNames(spec) {
 		if there, wanted := a.spec[field], canonical(spec[field]); there != wanted {

@@ -17,7 +17,7 @@ func TestOnlyReadsOfRepositoriesReachTheHub(t *testing.T) {
 	var reached []string
 	s := start(t, func(_ http.ResponseWriter, r *http.Request) { reached = append(reached, r.Method+" "+r.URL.String()) })
 	const prefix = "/apis/source.apps.open-cluster-management.io/v1alpha1/namespaces/cluster1/repositories/"
-	long := strings.Repeat("a", 63)
+	long := strings.Repeat("a", 253)
 	for _, tc := range []struct {
 		method, path string
 		code         int

@@ -34,7 +34,7 @@ type refusal struct {
 // parse returns the repository of a request and the path below the repository, or a refusal.
 func parse(r *http.Request) (repository, rest string, refused *refusal) {
 	repository, rest, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if r.URL.RawPath != "" || len(repository) > validation.DNS1123LabelMaxLength || len(validation.IsDNS1123Subdomain(repository)) > 0 {
+	if r.URL.RawPath != "" || len(validation.IsDNS1123Subdomain(repository)) > 0 {
 		return "", "", &refusal{http.StatusNotFound, "No repository has this address."}
 	}
 	switch {

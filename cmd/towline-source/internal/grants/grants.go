@@ -26,8 +26,8 @@ type Grant struct {
 	// Address is the address of the repository in the Application on the hub.
 	Address string
 
-	// Projects are the AppProjects of the Applications, sorted. The cluster's Argo CD has a single address for the
-	// repository, so the credentials of all AppProjects must be the same.
+	// Projects are the AppProjects of the Applications, sorted: a single AppProject, except for a former name. The
+	// cluster's Argo CD has a single address for the name, so the credentials of all AppProjects must be the same.
 	Projects []string
 
 	// References are the full references in targetRevisions, for example "refs/pull/7/head", besides branches and tags.
@@ -58,24 +58,33 @@ func kind(name string) schema.GroupVersionKind {
 // Setup adds the index for Grants.
 func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 	return indexer.IndexField(ctx, Works(), byName, func(w client.Object) []string {
-		return source.ReadNames(w.GetAnnotations()[apis.AnnotationSources])
+		var out []string
+		for _, name := range source.ReadNames(w.GetAnnotations()[apis.AnnotationSources]) {
+			out = append(out, name, source.Former(name))
+		}
+		return out
 	})
 }
 
 // Of returns the grant of a cluster for the repository of the name, and whether the grant exists. A grant needs two
 // facts on the hub. The controller has delivered an Application with the repository: the Application's work names the
 // repository, and is not being deleted. The Application is on the hub, for this cluster, with the repository. The work
-// has the name of the Application's own work, and no agent of a cluster may create works.
+// has the name of the Application's own work, and no agent of a cluster may create works. For a former name, the grants
+// of all AppProjects count.
 func (g Grants) Of(ctx context.Context, cluster, name string) (Grant, bool, error) {
 	grants, err := g.read(ctx, cluster, client.MatchingFields{byName: name})
-	if grant := grants[name]; grant != nil {
-		return *grant, true, err
+	out := Grant{Name: name}
+	for _, grant := range grants {
+		if name == grant.Name || name == source.Former(grant.Name) {
+			out.add(*grant)
+		}
 	}
-	return Grant{}, false, err
+	return out, len(out.Projects) > 0, err
 }
 
-// add adds the grant of a further Application for the same repository.
+// add adds the grant of a further Application or AppProject for the same repository.
 func (g *Grant) add(more Grant) {
+	g.Address = more.Address
 	g.Projects = slices.Compact(slices.Sorted(slices.Values(append(g.Projects, more.Projects...))))
 	g.References = append(g.References, more.References...)
 }
@@ -116,9 +125,9 @@ func (g Grants) read(ctx context.Context, cluster string, options ...client.List
 
 // by returns the grants by a work.
 func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Grant, error) {
-	delivered := w.Annotations[apis.AnnotationSources]
+	delivered := source.ReadNames(w.Annotations[apis.AnnotationSources])
 	key, ok := work.HubApplication(w)
-	if delivered == "" || !ok || !w.DeletionTimestamp.IsZero() {
+	if len(delivered) == 0 || !ok || !w.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
 	app := &argocd.Application{}
@@ -130,10 +139,10 @@ func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Gran
 	}
 	var out []Grant
 	for _, s := range source.Sources(app.Spec.Raw) {
-		if !source.Delivered(delivered, app.Project(), s.RepoURL) {
+		grant := Grant{Name: source.Name(app.Project(), s.RepoURL), Address: s.RepoURL, Projects: []string{app.Project()}}
+		if !slices.Contains(delivered, grant.Name) {
 			continue
 		}
-		grant := Grant{Name: source.Name(s.RepoURL), Address: s.RepoURL, Projects: []string{app.Project()}}
 		if ref := source.Reference(s.TargetRevision); ref != "" {
 			grant.References = []string{ref}
 		}

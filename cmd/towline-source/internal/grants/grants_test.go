@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,7 +71,8 @@ func (h *hub) deliver(name, project, delivered string) *metav1.PartialObjectMeta
 	return &h.works[len(h.works)-1]
 }
 
-// TestGrants: a cluster may read a repository only for the AppProjects of the delivered Applications.
+// TestGrants: a cluster may read a repository only for the AppProjects of the delivered Applications. Each AppProject has a
+// grant of its own, and the former name is for all AppProjects.
 func TestGrants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hub  func(*hub)
@@ -94,16 +96,25 @@ func TestGrants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := &hub{apps: map[client.ObjectKey]*argocd.Application{}}
 			tc.hub(h)
-			got, found, err := Grants{h}.Of(t.Context(), cluster, source.Name(repo))
-			if err != nil || found != (tc.want != nil) || !slices.Equal(got.Projects, tc.want) {
-				t.Errorf("%v (%v, %v), not %v", got.Projects, found, err, tc.want)
+			var own []Grant
+			for _, project := range []string{"one", "two"} {
+				got, found, err := Grants{h}.Of(t.Context(), cluster, source.Name(project, repo))
+				if err != nil || found != slices.Contains(tc.want, project) || found && !slices.Equal(got.Projects, []string{project}) {
+					t.Errorf("the AppProject %s has the grant %v (%v, %v)", project, got, found, err)
+				}
+				if found {
+					own = append(own, got)
+				}
+			}
+			former, found, err := Grants{h}.Of(t.Context(), cluster, source.Former(source.Name("one", repo)))
+			if err != nil || found != (tc.want != nil) || !slices.Equal(former.Projects, tc.want) {
+				t.Errorf("the former name is for %v (%v, %v), not %v", former.Projects, found, err, tc.want)
 			}
 			all, err := Grants{h}.All(t.Context(), cluster)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := map[bool][]Grant{true: {got}}[found]; len(all) != len(want) || found && !reflect.DeepEqual(all, want) {
-				t.Errorf("all grants are %v, not %v", all, want)
+			byName := func(a, b Grant) int { return strings.Compare(a.Name, b.Name) }
+			slices.SortFunc(own, byName)
+			if err != nil || len(all) != len(own) || len(own) > 0 && !reflect.DeepEqual(all, own) {
+				t.Errorf("all grants are %v, not %v (%v)", all, own, err)
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func serve(t *testing.T) *world {
 	t.Helper()
 	server := gittest.New(t)
 	w := &world{
-		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name(server.URL), Address: server.URL, Projects: []string{"default"}}},
+		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name("default", server.URL), Address: server.URL, Projects: []string{"default"}}},
 		limits: &limits{all: 10, byCluster: 10, open: map[string]int{}},
 	}
 	mirrors, err := mirror.New(mirror.Options{
@@ -170,7 +170,7 @@ func (w *world) client(of, name string, args ...string) (string, error) {
 
 func TestClone(t *testing.T) {
 	w := serve(t)
-	name := source.Name(w.git.URL)
+	name := source.Name("default", w.git.URL)
 	for _, protocol := range []string{"0", "2"} {
 		dir := filepath.Join(t.TempDir(), "clone")
 		if out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "clone", "--quiet", "URL", dir); err != nil {
@@ -189,7 +189,7 @@ func TestClone(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	w := serve(t)
-	name := source.Name(w.git.URL)
+	name := source.Name("default", w.git.URL)
 	dir := filepath.Join(t.TempDir(), "clone")
 	if out, err := w.client(cluster, name, "clone", "--quiet", "URL", dir); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -203,7 +203,7 @@ func TestReadOnly(t *testing.T) {
 // A repository of a different cluster gets the same answer as a repository that does not exist.
 func TestAbsent(t *testing.T) {
 	w := serve(t)
-	name := source.Name(w.git.URL)
+	name := source.Name("default", w.git.URL)
 	path := func(cluster, name string) string {
 		return source.Path(cluster, name) + "/info/refs?service=git-upload-pack"
 	}
@@ -219,7 +219,7 @@ func TestAbsent(t *testing.T) {
 
 func TestRefusedRequests(t *testing.T) {
 	w := serve(t)
-	at := source.Path(cluster, source.Name(w.git.URL))
+	at := source.Path(cluster, source.Name("default", w.git.URL))
 	for path, want := range map[string]int{
 		"/info/refs?service=git-receive-pack": http.StatusForbidden,
 		"/info/refs":                          http.StatusForbidden,
@@ -355,7 +355,7 @@ func failuresCounted(t *testing.T) float64 {
 
 func TestList(t *testing.T) {
 	w := serve(t)
-	name := source.Name(w.git.URL)
+	name := source.Name("default", w.git.URL)
 	if out, err := w.client(cluster, name, "ls-remote", "URL"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -380,7 +380,7 @@ func TestLimits(t *testing.T) {
 	if !ok {
 		t.Fatal("no place")
 	}
-	path := source.Path(cluster, source.Name(w.git.URL)) + "/info/refs?service=git-upload-pack"
+	path := source.Path(cluster, source.Name("default", w.git.URL)) + "/info/refs?service=git-upload-pack"
 	if code, body := w.get(path); code != http.StatusTooManyRequests {
 		t.Errorf("the second request gets %d %s", code, body)
 	}
