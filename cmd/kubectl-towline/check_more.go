@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/reading"
 )
@@ -58,6 +61,8 @@ func (r *factReader) template(ctx context.Context) error {
 		for _, c := range containers {
 			container, _ := c.(map[string]any)
 			r.facts.Agent, _ = container["image"].(string)
+			args, _, _ := unstructured.NestedStringSlice(container, "args")
+			r.facts.Door = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--source-bind-address=") })
 		}
 	}
 	return err
@@ -77,6 +82,9 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 		if check.Unlabelled(m) {
 			out = append(out, m.Namespace+"/"+m.Name)
 		}
+		if _, pulled := m.Labels[apis.LabelPull]; pulled && m.Annotations[apis.AnnotationSource] == apis.SourceHub {
+			r.facts.ThroughHub++
+		}
 	})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -86,6 +94,12 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 	}
 	r.facts.Unlabelled = out
 	return nil
+}
+
+// source reads the state of towline-source.
+func (r *factReader) source(ctx context.Context) (err error) {
+	r.facts.Source, err = reading.SourceState(ctx, r)
+	return r.take(check.APIServices, err)
 }
 
 // manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be

@@ -32,6 +32,7 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -110,7 +111,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
 	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.runs(resourceTree), !t.runs(gitOpsCluster)
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
-		r.argoAddOn, r.unlabelled, r.acm, func(ctx context.Context) error { return r.executors(ctx, accounts) })
+		r.argoAddOn, r.unlabelled, r.acm, r.source, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }
 
 // served reads the version and the resources of the API server.
@@ -353,11 +354,20 @@ func (r *factReader) refusal(ctx context.Context, app *argocd.Application) (stri
 }
 
 func (r *factReader) clusters(ctx context.Context) error {
+	namespaces := map[string]*metav1.PartialObjectMetadata{}
+	if err := eachMetadata(ctx, r, namespaceKind, func(ns *metav1.PartialObjectMetadata) {
+		if ns.Annotations[apis.AnnotationSource] != "" {
+			namespaces[ns.Name] = ns
+		}
+	}); err != nil && !apierrors.IsForbidden(err) { // without the right, the labels of the ManagedClusters count alone
+		return err
+	}
 	return r.take(check.Clusters, pages(ctx, r, &clusterv1.ManagedClusterList{}, pageSize, func(page *clusterv1.ManagedClusterList) error {
 		for _, c := range page.Items {
 			r.facts.Clusters = append(r.facts.Clusters, check.Cluster{
 				Name: c.Name, Accepted: c.Spec.HubAcceptsClient, AddOns: map[string]bool{},
-				Available: meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable),
+				ThroughHub: managedcluster.Of(&c, namespaces[c.Name]).ThroughHub(),
+				Available:  meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable),
 			})
 		}
 		return nil

@@ -92,6 +92,9 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 		if err := h.decide(ctx, f, t); err != nil {
 			return nil, err
 		}
+		if err := reading.Source(ctx, h, f); err != nil {
+			return nil, err
+		}
 	}
 	f.Unread = slices.Sorted(slices.Values(h.unread.Lines()))
 	return f, nil

@@ -99,6 +99,16 @@ func TestChecks(t *testing.T) {
 			f.ArgoAddOn = check.NewArgoAddOn([]any{addOnManifest("applications.argoproj.io", stays), addOnManifest("appprojects.argoproj.io", true)})
 		}
 	}
+	// gitless lets cluster c1 read through the hub, with a usable way, and then edits the facts.
+	gitless := func(edits ...func(*check.Facts)) func(*check.Facts) {
+		return func(f *check.Facts) {
+			f.Clusters[0].ThroughHub, f.Source, f.Door = true, &why.SourceState{}, true
+			for _, edit := range edits {
+				edit(f)
+			}
+		}
+	}
+	const sources = "sources through the hub"
 	for title, tc := range map[string]struct {
 		of    func(*check.Facts) []check.Line
 		edit  func(*check.Facts)
@@ -132,6 +142,17 @@ func TestChecks(t *testing.T) {
 		"no CRD there":    {check.Managed, func(f *check.Facts) { f.Served = nil }, "CRDs", why.Blocked, "does not serve"},
 		"no sets": {check.Installation, workload(2, func(w *check.Workload) { w.Labels = nil }), "ApplicationSets", why.Blocked,
 			"no ApplicationSet"},
+		"a cluster without Git": {check.Installation, gitless(), sources, why.OK, "answers for c1"},
+		"without towline-source": {check.Installation, gitless(func(f *check.Facts) { f.Source.Missing = true }), sources, why.Blocked,
+			"not installed on the hub. Without new commits: c1"},
+		"towline-source is down": {check.Installation, gitless(func(f *check.Facts) { f.Source.Unavailable = "no endpoints" }), sources, why.Blocked,
+			"does not answer: no endpoints. Without new commits: c1"},
+		"the agents serve no repositories": {check.Installation, gitless(func(f *check.Facts) { f.Door = false }), sources, why.Blocked,
+			"no --source-bind-address"},
+		"only Applications read through the hub": {check.Installation, func(f *check.Facts) { f.ThroughHub, f.Source = 2, &why.SourceState{Missing: true} },
+			sources, why.Blocked, "Applications with the annotation (2)"},
+		"APIServices unread": {check.Installation, gitless(func(f *check.Facts) { f.Source = nil }, unread(check.APIServices)), sources, why.Unknown,
+			"may not read APIServices, and c1"},
 		"scaled to 0":   {check.Installation, workload(0, func(w *check.Workload) { w.Wanted, w.Ready = 0, 0 }), "Towline", why.Blocked, "scaled to 0"},
 		"not ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 0 }), "Towline", why.Blocked, "no ready Pod"},
 		"one ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 1 }), "Towline", why.Waiting, "1 of 2"},

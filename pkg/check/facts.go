@@ -1,6 +1,10 @@
 package check
 
-import "time"
+import (
+	"time"
+
+	"github.com/towline-io/towline/pkg/why"
+)
 
 // The kinds of read objects, for Facts.Unread.
 const (
@@ -13,6 +17,7 @@ const (
 	AddOns      = "managedclusteraddons"
 	Templates   = "addontemplates"
 	Reviews     = "subjectaccessreviews"
+	APIServices = "apiservices"
 
 	GitOpsClusters  = "gitopsclusters"
 	ClusterManagers = "clustermanagers"
@@ -90,6 +95,15 @@ type Facts struct {
 	// unreadable.
 	Refused map[string]string
 
+	// Source is the state of towline-source; nil if unread.
+	Source *why.SourceState
+
+	// ThroughHub is the number of Applications with the annotation to read their repositories through the hub.
+	ThroughHub int
+
+	// Door is true if the agent in its AddOnTemplate serves repositories of the hub.
+	Door bool
+
 	// Clusters are the ManagedClusters.
 	Clusters []Cluster
 }
@@ -131,6 +145,9 @@ const leaseLasts = 2 * time.Minute
 type Cluster struct {
 	Name                string
 	Accepted, Available bool
+
+	// ThroughHub is true if the cluster reads the repositories of all Applications through the hub.
+	ThroughHub bool
 
 	// AddOns tells for each add-on of the cluster whether the add-on is Available.
 	AddOns map[string]bool

@@ -104,6 +104,14 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 // AgentAddress returns the address of the agent for the cluster's Argo CD, for repositories through the hub.
 func (f Facts) AgentAddress() string { return cmp.Or(f.SourceAddress, apis.DefaultSourceAddress) }
 
+// ThroughHub reports whether Applications without an own choice read their repositories through the hub.
+func (f Facts) ThroughHub() bool {
+	if f.SourceChoice != "" {
+		return f.SourceChoice != apis.SourceDirect
+	}
+	return f.SourceHub
+}
+
 // Reading returns an Application with the address at which the cluster reads the Application's repositories through the
 // hub, or without an address if the cluster reads from the Git servers. The annotation of the Application has priority
 // over the annotation of the cluster's namespace, and this annotation over the label of the ManagedCluster.
@@ -111,10 +119,7 @@ func (f Facts) Reading(app *argocd.Application) *argocd.Application {
 	if app == nil {
 		return nil
 	}
-	through, address := f.SourceHub, ""
-	if f.SourceChoice != "" {
-		through = f.SourceChoice != apis.SourceDirect
-	}
+	through, address := f.ThroughHub(), ""
 	if choice := app.Annotations[apis.AnnotationSource]; choice != "" {
 		through = choice == apis.SourceHub
 	}

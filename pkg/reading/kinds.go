@@ -47,6 +47,7 @@ func Mapper() meta.RESTMapper {
 	add(meta.RESTScopeNamespace, corev1.SchemeGroupVersion, "Secret", "ConfigMap", "Event")
 	add(meta.RESTScopeNamespace, appsv1.SchemeGroupVersion, "Deployment")
 	add(meta.RESTScopeRoot, rbacv1.SchemeGroupVersion, "ClusterRole", "ClusterRoleBinding")
+	add(meta.RESTScopeRoot, apiServices, "APIService")
 	add(meta.RESTScopeNamespace, coordinationv1.SchemeGroupVersion, "Lease")
 	add(meta.RESTScopeNamespace, argocd.GroupVersion, "Application", "ApplicationSet", "AppProject")
 	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport", "ApplicationReport")

@@ -35,6 +35,10 @@ type Facts struct {
 	// Managed are the facts about the cluster; nil if unreadable.
 	Managed *managedcluster.Facts
 
+	// Source is the state of towline-source, for an Application whose cluster reads the repositories through the hub; nil
+	// if unreadable, and for all other Applications.
+	Source *SourceState
+
 	// Unread are the forbidden reads, sorted.
 	Unread []string
 }

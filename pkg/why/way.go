@@ -276,6 +276,8 @@ func (f *Facts) argoCD(l *Ladder) {
 		k.Message = "Synced" + suffix(s.Sync.Revision)
 	}
 	trustHint(&k, "an administrator of cluster "+l.Cluster)
+	f.sourceHint(&k)
+	f.sourceDown(&k)
 	l.add(k)
 }
 

@@ -46,6 +46,9 @@ func (r *reader) facts(ctx context.Context, app *argocd.Application, flags Flags
 	if err := r.decide(ctx, f, flags); err != nil {
 		return nil, err
 	}
+	if err := reading.Source(ctx, r, f); err != nil {
+		return nil, err
+	}
 	f.Unread = slices.Sorted(slices.Values(r.unread.Lines()))
 	return f, nil
 }
