@@ -13,6 +13,9 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
+// workAgent is the name of the work agent's process in the fleet.
+const workAgent = "work-agent"
+
 // CostOptions are the sizes of a run with a real work agent.
 type CostOptions struct {
 	Options
@@ -20,6 +23,9 @@ type CostOptions struct {
 	// Number is the number of the cluster's Applications. Rest is the duration of the phase without changes.
 	Number int
 	Rest   time.Duration
+
+	// AgentArgs are further arguments of the work agent.
+	AgentArgs []string
 }
 
 // agentCost measures a real work agent of OCM, on a cluster whose Argo CD does not run. The benchmark writes the
@@ -48,7 +54,8 @@ func Cost(ctx context.Context, o CostOptions) (*Result, error) {
 		return nil, err
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, ExtraEnv: env, Progress: o.Progress,
+		Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, Progress: o.Progress,
+		ExtraEnv: env, ExtraArgs: map[string][]string{workAgent: o.AgentArgs},
 	})
 	if err != nil {
 		return nil, err
@@ -94,7 +101,7 @@ func (c *agentCost) agentPID(ctx context.Context) (int, error) {
 	}
 	for _, plane := range status.Planes {
 		for _, p := range plane.Processes {
-			if p.Name == "work-agent" {
+			if p.Name == workAgent {
 				return p.PID, nil
 			}
 		}
@@ -124,10 +131,10 @@ func (c *agentCost) measureAll(ctx context.Context) error {
 // measure runs each phase for a kind of delivery, with a restarted agent.
 func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 	cluster := c.fleet.Clusters()[0]
-	if err := cluster.StopProcess(ctx, "work-agent"); err != nil {
+	if err := cluster.StopProcess(ctx, workAgent); err != nil {
 		return err
 	}
-	if err := cluster.StartProcess(ctx, "work-agent"); err != nil {
+	if err := cluster.StartProcess(ctx, workAgent); err != nil {
 		return err
 	}
 	var err error

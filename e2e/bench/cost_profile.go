@@ -25,7 +25,7 @@ func (o *CostOptions) profiler() (address string, env map[string][]string, err e
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	return fmt.Sprintf("http://127.0.0.1:%d/debug/pprof", port), map[string][]string{
-		"work-agent": {"OPENSHIFT_PROFILE=web", "OPENSHIFT_PROFILE_PORT=" + strconv.Itoa(port)},
+		workAgent: {"OPENSHIFT_PROFILE=web", "OPENSHIFT_PROFILE_PORT=" + strconv.Itoa(port)},
 	}, free.Close()
 }
 
