@@ -1,11 +1,12 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -29,19 +30,26 @@ const violations = `axe.run(document).then((r) => JSON.stringify({
 	broken: r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.map((n) => n.html.slice(0, 200) + " " + n.failureSummary)})),
 }))`
 
+// media emulates features of the screen.
+func media(features ...*emulation.MediaFeature) action {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
+		return err
+	})
+}
+
 // TestAccessible: axe-core finds no violation on any page, light or dark, on a wide screen or a narrow one.
 func TestAccessible(t *testing.T) {
 	program := axe(t)
 	ctx, base, token := start(t, newHub(app("c1", "Healthy", ""), app("c2", "Progressing", ""), app("c3", "Degraded", "no pods")))
-	run(t, ctx, chromedp.Navigate(base+"/?token="+token), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
-	settled := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	run(t, ctx, chromedp.Navigate(base+"/?token="+token), chromedp.WaitVisible(chromedp.CSS("#live.on")))
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1280, 360} {
 			for _, page := range pages {
 				var said string
-				run(t, ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-					chromedp.EmulateViewport(width, 800), chromedp.Navigate(base+page), chromedp.WaitVisible("main", chromedp.ByQuery),
-					chromedp.Evaluate(program+"; 0", nil), chromedp.Evaluate(violations, &said, settled))
+				run(t, ctx, media(&emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}),
+					chromedp.EmulateViewport(width, 800), chromedp.Navigate(base+page), chromedp.WaitVisible(chromedp.CSS("main")),
+					chromedp.Evaluate[chromedp.Void](program+"; 0"), evaluate(violations, &said, chromedp.EvalAwaitPromise))
 				found := struct {
 					Kept   int         `json:"kept"`
 					Broken []violation `json:"broken"`

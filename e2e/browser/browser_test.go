@@ -57,9 +57,25 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) { //nolint:revive // as chromedp has it
+// action is a step in the browser.
+type action = chromedp.Action[chromedp.Void]
+
+// into stores the result of an action.
+func into[T any](a chromedp.Action[T], to *T) action {
+	return func(ctx context.Context, tab *chromedp.Target) (none chromedp.Void, err error) {
+		*to, err = a(ctx, tab)
+		return none, err
+	}
+}
+
+// evaluate stores the result of a script.
+func evaluate[T any](script string, to *T, options ...chromedp.EvaluateOption) action {
+	return into(chromedp.Evaluate[T](script, options...), to)
+}
+
+func run(t *testing.T, ctx context.Context, actions ...action) { //nolint:revive // as chromedp has it
 	t.Helper()
-	if err := chromedp.Run(ctx, actions...); err != nil {
+	if err := chromedp.Do(ctx, actions...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,70 +86,70 @@ func TestBrowser(t *testing.T) {
 	ctx, base, token := start(t, h)
 
 	var location string
-	run(t, ctx, chromedp.Navigate(base+"/?token="+token), chromedp.WaitVisible("#live.on", chromedp.ByQuery), chromedp.Location(&location))
+	run(t, ctx, chromedp.Navigate(base+"/?token="+token), chromedp.WaitVisible(chromedp.CSS("#live.on")), into(chromedp.Location(), &location))
 	if location != base+"/" {
 		t.Errorf("the address still has the token: %s", location)
 	}
 
 	t.Run("a cell turns red", func(t *testing.T) {
 		h.set(0, app("c1", "Degraded", "no pods"))
-		run(t, ctx, chromedp.WaitVisible("#c-c1 td.blocked", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#c-c1 td.blocked")))
 	})
 	t.Run("a page that is not current says so", func(t *testing.T) {
 		h.change(func() {
 			h.outdated = []ui.Outdated{{What: "Applications", Since: time.Unix(1_700_000_000, 0), Why: "connection refused"}}
 		})
 		var notice, live string
-		run(t, ctx, chromedp.WaitVisible("#outdated", chromedp.ByQuery), chromedp.WaitNotPresent("#live.on", chromedp.ByQuery),
-			chromedp.Text("#outdated", &notice, chromedp.ByQuery), chromedp.Text("#live", &live, chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#outdated")), chromedp.WaitNotPresent(chromedp.CSS("#live.on")),
+			into(chromedp.Text(chromedp.CSS("#outdated")), &notice), into(chromedp.Text(chromedp.CSS("#live")), &live))
 		if !strings.Contains(notice, "are from 2023-11-14 22:13:20Z") || live != "not current" {
 			t.Errorf("says %q, %q", live, notice)
 		}
 		h.change(func() { h.outdated = nil })
-		run(t, ctx, chromedp.WaitVisible("#live.on", chromedp.ByQuery), chromedp.WaitNotPresent("#outdated", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#live.on")), chromedp.WaitNotPresent(chromedp.CSS("#outdated")))
 	})
 	t.Run("a page whose server is away stays, and comes back", func(t *testing.T) {
 		h.down.Store(true)
 		h.drop()
 		var live string
-		run(t, ctx, chromedp.WaitNotPresent("#live.on", chromedp.ByQuery), chromedp.Text("#live", &live, chromedp.ByQuery),
-			chromedp.WaitVisible("#c-c1 td.blocked", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS("#live.on")), into(chromedp.Text(chromedp.CSS("#live")), &live),
+			chromedp.WaitVisible(chromedp.CSS("#c-c1 td.blocked")))
 		if !strings.HasPrefix(live, "not live since 20") {
 			t.Errorf("says %q", live)
 		}
 		h.down.Store(false)
 		h.set(1, app("c2", "Degraded", "no pods"))
-		run(t, ctx, chromedp.WaitVisible("#c-c2 td.blocked", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#c-c2 td.blocked")), chromedp.WaitVisible(chromedp.CSS("#live.on")))
 		h.set(1, app("c2", "Healthy", ""))
 	})
 	t.Run("a page that cannot be loaded anew is not live, and comes when it can", func(t *testing.T) {
 		h.down.Store(true)
 		h.change(func() { h.apps = append(h.apps, app("c9", "Healthy", "")) }) // a new line: the stream stays open, and requests the page
-		run(t, ctx, chromedp.WaitNotPresent("#live.on", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS("#live.on")))
 		h.down.Store(false)
-		run(t, ctx, chromedp.WaitVisible("#c-c9", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#c-c9")), chromedp.WaitVisible(chromedp.CSS("#live.on")))
 		h.change(func() { h.apps = h.apps[:len(h.apps)-1] })
-		run(t, ctx, chromedp.WaitNotPresent("#c-c9", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitNotPresent(chromedp.CSS("#c-c9")))
 	})
 	t.Run("a page that could not be had comes by itself", func(t *testing.T) {
 		h.down.Store(true)
-		run(t, ctx, chromedp.Navigate(base+"/clusters"), chromedp.WaitVisible(".message", chromedp.ByQuery))
+		run(t, ctx, chromedp.Navigate(base+"/clusters"), chromedp.WaitVisible(chromedp.CSS(".message")))
 		h.down.Store(false)
-		run(t, ctx, chromedp.WaitVisible("#c-c1", chromedp.ByQuery), chromedp.Navigate(base+"/"), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+		run(t, ctx, chromedp.WaitVisible(chromedp.CSS("#c-c1")), chromedp.Navigate(base+"/"), chromedp.WaitVisible(chromedp.CSS("#live.on")))
 	})
 	t.Run("scripts do not see the cookie", func(t *testing.T) {
 		var cookies string
-		run(t, ctx, chromedp.Evaluate("document.cookie", &cookies))
+		run(t, ctx, evaluate("document.cookie", &cookies))
 		if cookies != "" {
 			t.Error(cookies)
 		}
 	})
 	t.Run("keys alone", func(t *testing.T) {
 		var at, below, title string
-		run(t, ctx, chromedp.Evaluate(`document.querySelector("thead a").focus()`, nil), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown),
-			chromedp.Evaluate(`document.activeElement.closest("tr").id`, &at),
-			chromedp.KeyEvent(kb.ArrowLeft), chromedp.Evaluate(`document.activeElement.textContent`, &below),
-			chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#cluster", chromedp.ByQuery), chromedp.Title(&title))
+		run(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("thead a").focus()`), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown),
+			evaluate(`document.activeElement.closest("tr").id`, &at),
+			chromedp.KeyEvent(kb.ArrowLeft), evaluate(`document.activeElement.textContent`, &below),
+			chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#cluster")), into(chromedp.Title(), &title))
 		if at != "c-c2" || below != "c2" || !strings.HasPrefix(title, "c2 ") {
 			t.Errorf("at %q, %q, title %q", at, below, title)
 		}
@@ -142,9 +158,9 @@ func TestBrowser(t *testing.T) {
 		for _, page := range []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c3-guestbook", "/clusters/c3", "/attention"} {
 			var title, shown string
 			var scripts, images int
-			run(t, ctx, chromedp.Navigate(base+page), chromedp.WaitVisible("main", chromedp.ByQuery), chromedp.Title(&title),
-				chromedp.Evaluate("document.scripts.length", &scripts), chromedp.Evaluate("document.images.length", &images),
-				chromedp.Evaluate("document.documentElement.outerHTML", &shown))
+			run(t, ctx, chromedp.Navigate(base+page), chromedp.WaitVisible(chromedp.CSS("main")), into(chromedp.Title(), &title),
+				evaluate("document.scripts.length", &scripts), evaluate("document.images.length", &images),
+				evaluate("document.documentElement.outerHTML", &shown))
 			if title == "owned" || scripts != 1 || images != 0 || strings.ContainsAny(shown, "\u202e\u2066") || len(shown) > 100_000 {
 				t.Errorf("%s: title %q, %d scripts, %d images, %d bytes", page, title, scripts, images, len(shown))
 			}
@@ -155,9 +171,9 @@ func TestBrowser(t *testing.T) {
 			for _, page := range pages {
 				var faint []string
 				var wide bool
-				run(t, ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-					chromedp.EmulateViewport(360, 800), chromedp.Navigate(base+page), chromedp.WaitVisible("main", chromedp.ByQuery),
-					chromedp.Evaluate(contrast, &faint), chromedp.Evaluate("document.documentElement.scrollWidth > innerWidth", &wide))
+				run(t, ctx, media(&emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}),
+					chromedp.EmulateViewport(360, 800), chromedp.Navigate(base+page), chromedp.WaitVisible(chromedp.CSS("main")),
+					evaluate(contrast, &faint), evaluate("document.documentElement.scrollWidth > innerWidth", &wide))
 				if len(faint) > 0 || wide {
 					t.Errorf("%s in the %s: wider than the screen: %v; too faint: %v", page, scheme, wide, faint)
 				}
@@ -167,7 +183,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("structure", func(t *testing.T) {
 		for _, page := range pages {
 			var wrong []string
-			run(t, ctx, chromedp.Navigate(base+page), chromedp.WaitVisible("main", chromedp.ByQuery), chromedp.Evaluate(structure, &wrong))
+			run(t, ctx, chromedp.Navigate(base+page), chromedp.WaitVisible(chromedp.CSS("main")), evaluate(structure, &wrong))
 			if len(wrong) > 0 {
 				t.Errorf("%s: %v", page, wrong)
 			}

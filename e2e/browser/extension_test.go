@@ -147,19 +147,17 @@ func TestExtension(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			var registered string
-			run(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitReady("#root", chromedp.ByQuery), chromedp.Evaluate(
-				`(({tab, panel}) => [tab.group, tab.kind, tab.title, panel.title, panel.flyout === tab.component].join(" "))(registered)`,
-				&registered))
+			run(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitReady(chromedp.CSS("#root")), evaluate(`(({tab, panel}) => [tab.group, tab.kind, tab.title, panel.title, panel.flyout === tab.component].join(" "))(registered)`, &registered))
 			if registered != "argoproj.io Application Pull Pull true" {
 				t.Fatalf("registered: %s", registered)
 			}
-			draw := func(t *testing.T, a *argocd.Application, then ...chromedp.Action) {
+			draw := func(t *testing.T, a *argocd.Application, then ...action) {
 				t.Helper()
 				data, err := json.Marshal(a)
 				if err != nil {
 					t.Fatal(err)
 				}
-				run(t, ctx, append([]chromedp.Action{chromedp.Evaluate(fmt.Sprintf("draw(%s)", data), nil)}, then...)...)
+				run(t, ctx, append([]action{chromedp.Evaluate[chromedp.Void](fmt.Sprintf("draw(%s)", data))}, then...)...)
 			}
 			all := maps.Clone(ways)
 			for _, rule := range apis.ConditionRules {
@@ -170,7 +168,7 @@ func TestExtension(t *testing.T) {
 				edit(a)
 				var got []link
 				var panel string
-				draw(t, a, chromedp.Evaluate(shownLadder, &got), chromedp.Evaluate(`document.getElementById("panel").textContent`, &panel))
+				draw(t, a, evaluate(shownLadder, &got), evaluate(`document.getElementById("panel").textContent`, &panel))
 				want := why.Of(&why.Facts{App: a, WorkUnread: true})
 				compare(t, title, want, got)
 				if b := want.Broken(); b != nil && !strings.Contains(panel, "at: "+b.Name) || b == nil && !strings.Contains(panel, "✓") {
@@ -181,8 +179,8 @@ func TestExtension(t *testing.T) {
 				a := app("c1", "Healthy", "")
 				a.Labels = nil
 				var panel, tab string
-				draw(t, a, chromedp.Evaluate(`document.getElementById("panel").textContent`, &panel),
-					chromedp.Evaluate(`document.getElementById("tab").textContent`, &tab))
+				draw(t, a, evaluate(`document.getElementById("panel").textContent`, &panel),
+					evaluate(`document.getElementById("tab").textContent`, &tab))
 				if panel != "" || !strings.Contains(tab, "does not deliver") {
 					t.Errorf("%q, %q", panel, tab)
 				}
@@ -192,9 +190,9 @@ func TestExtension(t *testing.T) {
 				a.Status.Conditions = []argocd.Condition{{Type: apis.ConditionWorkApplyError, Message: evil}}
 				var title, html string
 				var opened, foreign int
-				draw(t, a, chromedp.Click("#panel a", chromedp.ByQuery), chromedp.Evaluate("opened", &opened), chromedp.Title(&title),
-					chromedp.Evaluate(`document.querySelectorAll("#root script, #root img").length`, &foreign),
-					chromedp.Evaluate(`document.getElementById("root").innerHTML`, &html))
+				draw(t, a, chromedp.Click(chromedp.CSS("#panel a")), evaluate("opened", &opened), into(chromedp.Title(), &title),
+					evaluate(`document.querySelectorAll("#root script, #root img").length`, &foreign),
+					evaluate(`document.getElementById("root").innerHTML`, &html))
 				if title != "Argo CD" || foreign != 0 || strings.ContainsAny(html, "\u202e\u2066") || len(html) > 20_000 || opened != 1 {
 					t.Errorf("title %q, %d foreign elements, %d bytes, opened %d times", title, foreign, len(html), opened)
 				}

@@ -119,16 +119,16 @@ var _ = Describe("The status page", func() {
 		cell := func(on string, state string) string {
 			return fmt.Sprintf(`#c-%s td.%s a[title^="argocd/paged on %s:"]`, on, state, on)
 		}
-		Expect(chromedp.Run(browser, chromedp.Navigate(address.String()), chromedp.WaitVisible("#live.on", chromedp.ByQuery),
-			chromedp.WaitVisible(cell("cluster1", "ok"), chromedp.ByQuery), chromedp.WaitVisible(cell("cluster2", "ok"), chromedp.ByQuery))).To(Succeed())
+		Expect(chromedp.Do(browser, chromedp.Navigate(address.String()), chromedp.WaitVisible(chromedp.CSS("#live.on")),
+			chromedp.WaitVisible(chromedp.CSS(cell("cluster1", "ok"))), chromedp.WaitVisible(chromedp.CSS(cell("cluster2", "ok"))))).To(Succeed())
 
 		_, err := f.Cluster("cluster1").Kubectl(ctx, "delete", "deployment", "guestbook-ui", "-n", "paged")
 		Expect(err).NotTo(HaveOccurred())
 		began := time.Now()
 		Eventually(ctx, read(hub, named("paged-cluster1"))).WithPolling(20 * time.Millisecond).Should(HaveField("Status.Sync.Status", "OutOfSync"))
 		onHub := time.Since(began)
-		Expect(chromedp.Run(browser, chromedp.WaitVisible(cell("cluster1", "blocked"), chromedp.ByQuery),
-			chromedp.WaitVisible(cell("cluster2", "ok"), chromedp.ByQuery))).To(Succeed())
+		Expect(chromedp.Do(browser, chromedp.WaitVisible(chromedp.CSS(cell("cluster1", "blocked"))),
+			chromedp.WaitVisible(chromedp.CSS(cell("cluster2", "ok"))))).To(Succeed())
 		AddReportEntry(fmt.Sprintf("from the change on the cluster: %.1f s to the hub, %.1f s to the screen", onHub.Seconds(),
 			time.Since(began).Seconds()))
 	}, NodeTimeout(5*soon))
