@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,12 +34,19 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// importing makes the registration controller install the agents on clusters of Cluster API. A ClusterManager with the
-// feature gate ClusterImporter and the renderer render-auto sets the same arguments.
-var importing = []string{
-	"--feature-gates=ManagedClusterAutoApproval=true,ClusterImporter=true", autoApproved,
-	"--import-renderers=render-auto", "--agent-image=registration-operator.invalid/unused",
-	"--bootstrap-serviceaccount=" + bootstrapNamespace + "/" + bootstrapAccount,
+// importing returns the arguments for a registration controller that installs the agents on clusters of Cluster API. A
+// ClusterManager with the feature gate ClusterImporter and the renderer render-auto sets the same arguments. OCM 1.0 has
+// a single renderer, and no argument to choose.
+func importing(oldest bool) []string {
+	args := []string{
+		"--feature-gates=ManagedClusterAutoApproval=true,ClusterImporter=true", autoApproved,
+		"--agent-image=registration-operator.invalid/unused",
+		"--bootstrap-serviceaccount=" + bootstrapNamespace + "/" + bootstrapAccount,
+	}
+	if !oldest {
+		args = append(args, "--import-renderers=render-auto")
+	}
+	return args
 }
 
 // registrationAccount is the ServiceAccount of the registration controller. OCM's operator makes the account from a
@@ -90,7 +96,7 @@ func (p *plane) startImporter(ctx context.Context) error {
 		return err
 	}
 	// The last of two equal flags has effect.
-	return p.restartRegistration(ctx, append(slices.Clip(importing), "--kubeconfig="+kubeconfig)...)
+	return p.restartRegistration(ctx, append(importing(p.opts.Oldest), "--kubeconfig="+kubeconfig)...)
 }
 
 // publishClusterInfo writes the ConfigMap in which kubeadm publishes the address of a cluster. The importer reads the
