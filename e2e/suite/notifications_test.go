@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -102,6 +103,11 @@ func startNotifications(ctx context.Context, sink string) {
 	})
 	kubeconfig, err := f.Hub.ServiceAccountKubeconfig(ctx, argocdNamespace, "argocd-notifications-controller")
 	Expect(err).NotTo(HaveOccurred())
+	// Argo CD 2.14 takes the namespace from the kubeconfig, as in a Pod, and ignores the flag.
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	config.Contexts[config.CurrentContext].Namespace = argocdNamespace
+	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
 	controller, err := f.Run(ctx, fleet.Command{
 		Name: "argocd-notifications", Path: f.Program("argocd"), Env: []string{"ARGOCD_BINARY_NAME=argocd-notifications"},
 		Args: []string{"--kubeconfig", kubeconfig, "--namespace", argocdNamespace, "--metrics-port=0", "--argocd-repo-server-plaintext"},

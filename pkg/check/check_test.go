@@ -170,7 +170,7 @@ func TestChecks(t *testing.T) {
 			f.Agent = "r.example/towline:latest"
 		}, "versions", why.OK, "latest"},
 		"narrow report":    {check.Installation, field(0), "schemas of CRDs", why.Waiting, "SchemaNarrow"},
-		"older works":      {check.Before, field(3), "schemas of CRDs", why.Waiting, "a minute late"},
+		"older works":      {check.Before, field(3), "schemas of CRDs", why.Waiting, "after 10 to 20 s"},
 		"CRDs unread":      {check.Before, unread(check.CRDs), "schemas of CRDs", why.Unknown, "CustomResourceDefinitions"},
 		"older controller": {check.Installation, other("multicluster-integrations", 1), "other controllers", why.Blocked, "two pull controllers"},
 		"older, off": {check.Installation, func(f *check.Facts) { other("multicluster-integrations", 1)(f); f.OlderDisabled = true },

@@ -98,7 +98,7 @@ var Schemas = []Schema{
 	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.feedbackRules.jsonPaths", "works report nothing by paths",
 		"upgrade Open Cluster Management"},
 	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.feedbackScrapeType",
-		"the agents poll for feedback: the status on the hub is up to a minute late", "upgrade Open Cluster Management to 1.2"},
+		"the agents poll for feedback: the hub shows a change after 10 to 20 s", "upgrade Open Cluster Management to 1.2"},
 	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.updateStrategy.serverSideApply.ignoreFields",
 		"works overwrite requests on the clusters", "upgrade Open Cluster Management"},
 	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.conditionRules",
