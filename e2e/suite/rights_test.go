@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,23 +31,13 @@ var unaudited = map[string]string{
 	"execute-as manifestworks.work.open-cluster-management.io":                  "asked by a webhook of Open Cluster Management",
 }
 
-// expectRightsUsed compares a subject's rights on the hub with the requests in the audit log of the whole run. It fails
-// if a granted right was never used.
-func expectRightsUsed(ctx context.Context, who func(rbacv1.Subject) bool, did func(user string) bool) {
-	GinkgoHelper()
-	used := requestsOf(did)
-	Expect(used).NotTo(BeEmpty(), "the audit log has no request")
-	var never []string
-	for _, right := range rightsOf(ctx, who) {
-		_, excused := unaudited[right]
-		if _, is := rare[right]; is && *profile == profileACM {
-			excused = true
-		}
-		if !excused && !slices.Contains(used, right) {
-			never = append(never, right)
-		}
+// excused returns the rights of the controller without a request in the audit log of this run.
+func excused() []string {
+	out := slices.Collect(maps.Keys(unaudited))
+	if *profile == profileACM {
+		out = slices.AppendSeq(out, maps.Keys(rare))
 	}
-	Expect(never).To(BeEmpty(), "granted and never used")
+	return out
 }
 
 // rightsOf returns the rules of the roles bound to a subject, as "<verb> <resource>[/<subresource>][.<group>]".
@@ -175,11 +166,14 @@ func requestOf(line []byte, did func(user string) bool) (string, bool) {
 	return right(e.Verb, resource, e.ObjectRef.APIGroup), true
 }
 
-// wholeRun returns whether all specs passed on the suite's own fleet. Without the long specs, the run still counts as
+// wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole. Without the long specs, the run still counts as
 // whole. A smaller selection does not use every right.
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)
+	if *half != "" {
+		chosen-- // the files of the half
+	}
 	labels := slices.Contains([]string{"!maestro", "!long && !maestro", acmSpecs}, c.LabelFilter)
 	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
@@ -257,16 +251,31 @@ func checkRights(ctx context.Context) {
 	GinkgoHelper()
 	By("the report that no work owns")
 	Eventually(ctx, read(hub, raw("apps.open-cluster-management.io/v1alpha1", "ApplicationReport", "ownerless", "ownerless"))).Should(BeNil())
-	By("the controller's rights on the hub")
+	By("the rights of the controller and of the agents on the hub")
 	controller := fmt.Sprintf("system:serviceaccount:%s:%s", towline.Namespace, towline.ServiceAccount)
-	expectRightsUsed(ctx, account(towline.Namespace, towline.ServiceAccount), func(user string) bool { return user == controller })
-	By("the agents' rights on the hub")
-	used := requestsOf(func(user string) bool {
-		return strings.HasSuffix(user, ":addon:towline-agent:agent:towline-agent-agent")
-	})
-	// An apply of a missing object needs the right create, but the audit log records only a patch.
-	used = append(used, "create applicationreports.apps.open-cluster-management.io")
-	for _, right := range rulesOf(ctx, client.ObjectKey{Name: "towline-agent"}) {
-		Expect(used).To(ContainElement(right), "granted and never used")
+	usages := map[string]usage{
+		"the controller": {
+			Granted: rightsOf(ctx, account(towline.Namespace, towline.ServiceAccount)),
+			Used:    requestsOf(func(user string) bool { return user == controller }),
+			Excused: excused(),
+		},
+		"the agents": {
+			Granted: rulesOf(ctx, client.ObjectKey{Name: "towline-agent"}),
+			Used: requestsOf(func(user string) bool {
+				return strings.HasSuffix(user, ":addon:towline-agent:agent:towline-agent-agent")
+			}),
+			// An apply of a missing object needs the right create, but the audit log records only a patch.
+			Excused: []string{"create applicationreports.apps.open-cluster-management.io"},
+		},
+	}
+	if *half != "" {
+		var complete bool
+		if usages, complete = ofBothHalves(usages); !complete {
+			return
+		}
+	}
+	for who, u := range usages {
+		Expect(u.Used).NotTo(BeEmpty(), "the audit log has no request of "+who)
+		Expect(u.never()).To(BeEmpty(), "granted to "+who+" and never used")
 	}
 }

@@ -59,7 +59,8 @@ func TestSuite(t *testing.T) {
 	EnforceDefaultTimeoutsWhenUsingContexts() // with only a context, Eventually would wait forever
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(tick)
-	RunSpecs(t, "Towline on a real fleet")
+	suite, reporter := GinkgoConfiguration()
+	RunSpecs(t, "Towline on a real fleet", inHalf(suite), reporter)
 	// The failures are repeated at the end, because some tools keep only the end of a long log.
 	for _, failure := range failures {
 		t.Error(failure)
