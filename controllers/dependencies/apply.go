@@ -19,7 +19,7 @@ import (
 // failed, because the patch reports about all dependencies.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *dependency.Plan) (loop.Outcome, error) {
 	outcome, err := r.write(ctx, plan.Step)
-	if outcome == hub.Exists {
+	if outcome == hub.AlreadyExists {
 		return loop.FactsChanged, errors.Join(err, r.observeUnwatched(ctx, seen))
 	}
 	conflict, told := outcome == hub.Conflict, false
@@ -33,7 +33,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *depende
 		}
 	}
 	if told {
-		r.tell(seen, plan.Events)
+		r.recordEvents(seen, plan.Events)
 	}
 	if plan.Refresh != nil && (told || plan.Hub == nil || plan.Hub.Annotations == nil) {
 		r.refreshes.remember(seen.Key, *plan.Refresh)
@@ -48,14 +48,14 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *depende
 }
 
 // write makes the write of the work, if the plan has one.
-func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (hub.Outcome, error) {
+func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (hub.WriteResult, error) {
 	if s == nil {
 		return hub.Written, nil
 	}
 	outcome, err := hub.WriteWork(ctx, r.Client, &s.Write)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return hub.Gone, nil // the cluster does not exist: a condition of the Application shows this
+		return hub.NotFound, nil // the cluster does not exist: a condition of the Application shows this
 	case err != nil || outcome != hub.Written:
 		return outcome, err
 	}
@@ -66,8 +66,8 @@ func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (hub.Outcome
 	return hub.Written, nil
 }
 
-// tell records events.
-func (r *Reconciler) tell(seen *observation, all []dependency.Event) {
+// recordEvents records events.
+func (r *Reconciler) recordEvents(seen *observation, all []dependency.Event) {
 	app := seen.Users[0].App
 	for _, e := range all {
 		if e.On == nil {

@@ -131,8 +131,8 @@ func TestLeadsAreDue(t *testing.T) {
 		after time.Duration
 		want  bool
 	}{
-		{"a", 0, true}, {"a", time.Second, false}, {"b", 2 * time.Second, true}, {"a", ledAgain, true}, {"b", ledAgain, false},
-		{"c", 3 * ledAgain, true},
+		{"a", 0, true}, {"a", time.Second, false}, {"b", 2 * time.Second, true}, {"a", leadInterval, true}, {"b", leadInterval, false},
+		{"c", 3 * leadInterval, true},
 	} {
 		if got := l.due(types.NamespacedName{Name: tc.name}, began.Add(tc.after)); got != tc.want {
 			t.Errorf("%s after %v: %t", tc.name, tc.after, got)

@@ -25,7 +25,7 @@ func (r *Reconciler) Lead(ctx context.Context, w *workv1.ManifestWork) error {
 	defer cancel()
 	var errs []error
 	for _, key := range r.Options.Ahead(w) {
-		missing, err := lacks(ctx, r.Client, key)
+		missing, err := notCached(ctx, r.Client, key)
 		if missing {
 			// The Applications of an ApplicationSet arrive at the same time, and wait for the same works.
 			_, err, _ = r.leading.Do(key.String(), func() (any, error) { return nil, r.createAhead(ctx, key) })

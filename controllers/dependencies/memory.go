@@ -114,8 +114,8 @@ func (u *unbrought) forget(key types.NamespacedName) {
 	delete(u.all, key)
 }
 
-// ledAgain is the time between two decisions about a missing work ahead of Applications.
-const ledAgain = 10 * time.Second
+// leadInterval is the time between two decisions about a missing work ahead of Applications.
+const leadInterval = 10 * time.Second
 
 // leads remembers the works that Lead has decided about. Without the memory, a work that must not or cannot be created would
 // cost a decision for each new Application.
@@ -128,7 +128,7 @@ type leads struct {
 func (l *leads) due(key types.NamespacedName, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.all, func(_ types.NamespacedName, at time.Time) bool { return now.Sub(at) >= ledAgain })
+	maps.DeleteFunc(l.all, func(_ types.NamespacedName, at time.Time) bool { return now.Sub(at) >= leadInterval })
 	if _, known := l.all[key]; known {
 		return false
 	}

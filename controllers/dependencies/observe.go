@@ -125,7 +125,7 @@ func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (
 func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []*argocd.Application) error {
 	found := false
 	for _, app := range apps {
-		if found && !seen.Widens(app) || !dependency.Asks(app) || !seen.Concerns(app) {
+		if found && !seen.Widens(app) || !dependency.DeliveryRequested(app) || !seen.Concerns(app) {
 			continue
 		}
 		u, err := r.observeUser(ctx, seen, app)
@@ -144,7 +144,7 @@ func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps [
 // observeUser reads whether an Application has the right to the cluster, and reads the Application's own work.
 func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *argocd.Application) (u dependency.User, err error) {
 	u.App = app
-	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.Asks(app) {
+	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.DeliveryRequested(app) {
 		return u, err
 	}
 	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
@@ -173,7 +173,7 @@ func (seen *observation) permitted(
 
 // observeObjects reads the Application behind the objects work, and the state of the remaining dependencies.
 func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err error) {
-	seen.Beside = len(index.WorksBesideObjects(ctx, r.Client, seen.Key)) > 0
+	seen.OwnWorkExists = len(index.WorksBesideObjects(ctx, r.Client, seen.Key)) > 0
 	apps := index.ApplicationsOfObjectsWork(ctx, r.Client, seen.Key)
 	if len(apps) == 0 {
 		return nil

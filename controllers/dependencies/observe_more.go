@@ -172,7 +172,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 		if err != nil {
 			return false, err
 		}
-		seen.Beside = w != nil
+		seen.OwnWorkExists = w != nil
 		if len(seen.Users) > 0 {
 			u := &seen.Users[0]
 			sent := u.Sent()
@@ -219,8 +219,8 @@ func (r *Reconciler) observeLiveSecret(ctx context.Context, seen *observation) e
 	return nil
 }
 
-// lacks reports whether the cache has no work with the key.
-func lacks(ctx context.Context, cached client.Reader, key types.NamespacedName) (bool, error) {
+// notCached reports whether the cache has no work with the key.
+func notCached(ctx context.Context, cached client.Reader, key types.NamespacedName) (bool, error) {
 	w, err := hub.Get(ctx, cached, key, &workv1.ManifestWork{})
 	return w == nil && err == nil, err
 }

@@ -31,7 +31,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *cluster
 			return outcome, err
 		}
 	}
-	r.remember(seen.key, plan.Held)
+	r.remember(seen.key, plan.Kept)
 	if outcome, err := r.publish(ctx, seen, plan); err != nil || outcome != loop.Done || plan.Release == nil {
 		return outcome, err
 	}

@@ -76,10 +76,10 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] 
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*clusterimport.Plan, error) {
 	for {
 		plan := clusterimport.Decide(seen.Facts, r.Options)
-		if len(plan.Ask) == 0 {
+		if len(plan.NeedUsers) == 0 {
 			return &plan, nil
 		}
-		if err := r.observeUsers(ctx, seen, plan.Ask); err != nil {
+		if err := r.observeUsers(ctx, seen, plan.NeedUsers); err != nil {
 			return nil, err
 		}
 	}

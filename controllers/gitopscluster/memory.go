@@ -14,12 +14,12 @@ import (
 )
 
 // remember notes the kept Secrets of a GitOpsCluster, and the users of each Secret. Earlier notes are dropped.
-func (r *Reconciler) remember(key types.NamespacedName, held []clusterimport.Held) {
-	clusters := make([]string, len(held))
+func (r *Reconciler) remember(key types.NamespacedName, kept []clusterimport.KeptSecret) {
+	clusters := make([]string, len(kept))
 	users := map[types.NamespacedName]*clusterimport.User{}
-	for i := range held {
-		clusters[i] = clustersecret.Cluster(held[i].Secret)
-		users[client.ObjectKeyFromObject(held[i].Secret)] = &held[i].User
+	for i := range kept {
+		clusters[i] = clustersecret.Cluster(kept[i].Secret)
+		users[client.ObjectKeyFromObject(kept[i].Secret)] = &kept[i].User
 	}
 	r.waiting.set(key, clusters)
 	r.pushers.set(key, users)

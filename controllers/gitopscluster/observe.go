@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	seen = &observation{key: key, reader: r.Client}
 	seen.Pruned, seen.StoodBack = r.pruned.Load(), r.stood.of(key)
 	seen.Now, seen.Argos = time.Now(), map[string]*clusterimport.Argo{}
-	seen.Turn = clusterimport.TurnAt(seen.Now)
+	seen.Rotation = clusterimport.RotationAt(seen.Now)
 	if seen.GitOpsCluster, err = hub.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error
 			return err
 		}
 		if c != nil {
-			seen.Clusters[name] = clustersecret.At(c, annotations[apis.AnnotationServer])
+			seen.Clusters[name] = clustersecret.WithServer(c, annotations[apis.AnnotationServer])
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation, plan *c
 	for namespace, argo := range seen.Argos {
 		argo.Shared = seen.isShared(namespace, all.Items)
 	}
-	for _, namespace := range plan.Left {
+	for _, namespace := range plan.EmptyNamespaces {
 		argo := seen.Argos[namespace]
 		if known, err := r.knowsAll(ctx, seen.key, namespace, argo); err != nil || !known {
 			return false, err

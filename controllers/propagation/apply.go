@@ -140,13 +140,13 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 		return err
 	case err != nil:
 		return err
-	case outcome == hub.Exists:
+	case outcome == hub.AlreadyExists:
 		out.exists = true
 		return nil
-	case outcome == hub.Conflict, outcome == hub.Gone && s.Verb == work.VerbUpdate:
+	case outcome == hub.Conflict, outcome == hub.NotFound && s.Verb == work.VerbUpdate:
 		out.conflict = true
 		return nil
-	case outcome == hub.Gone:
+	case outcome == hub.NotFound:
 		return nil
 	}
 	if s.Verb == work.VerbCreate {

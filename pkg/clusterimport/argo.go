@@ -32,9 +32,9 @@ type Argo struct {
 	ours []*corev1.Secret
 	mine map[string]*corev1.Secret
 
-	// named, called and at hold the remaining Secrets, foreign Secrets and second Secrets of a cluster: by the name
+	// byName, byCluster and byServer are the remaining Secrets, foreign Secrets and second Secrets of a cluster: by the name
 	// of the Secret, by the name of the cluster, and by the address of the cluster.
-	named, called, at map[string]*corev1.Secret
+	byName, byCluster, byServer map[string]*corev1.Secret
 }
 
 // NewArgo returns an Argo CD with the cluster Secrets.
@@ -43,12 +43,13 @@ func NewArgo(secrets []*corev1.Secret) *Argo {
 	slices.SortFunc(byAge, older)
 	a := &Argo{
 		secrets: secrets,
-		mine:    map[string]*corev1.Secret{}, named: map[string]*corev1.Secret{}, called: map[string]*corev1.Secret{}, at: map[string]*corev1.Secret{},
+		mine:    map[string]*corev1.Secret{},
+		byName:  map[string]*corev1.Secret{}, byCluster: map[string]*corev1.Secret{}, byServer: map[string]*corev1.Secret{},
 	}
 	for _, s := range byAge {
 		cluster := clustersecret.Cluster(s)
 		if cluster == "" || a.mine[cluster] != nil {
-			a.named[s.Name], a.called[clustersecret.NameOf(s)], a.at[clustersecret.ServerOf(s)] = s, s, s
+			a.byName[s.Name], a.byCluster[clustersecret.NameOf(s)], a.byServer[clustersecret.ServerOf(s)] = s, s, s
 			continue
 		}
 		a.mine[cluster] = s
@@ -148,21 +149,21 @@ func (a *Argo) owned(owner types.NamespacedName) []*corev1.Secret {
 	return out
 }
 
-// passedOver returns the Secrets of clusters that the Placement no longer chooses.
-func (a *Argo) passedOver(owner types.NamespacedName, chosen *selection) []*corev1.Secret {
+// unchosen returns the Secrets of clusters that the Placement no longer chooses.
+func (a *Argo) unchosen(owner types.NamespacedName, chosen *selection) []*corev1.Secret {
 	return slices.DeleteFunc(a.owned(owner), func(s *corev1.Secret) bool { return chosen.has(clustersecret.Cluster(s)) })
 }
 
 // rival returns a foreign or second Secret for the same cluster; nil for none.
 func (a *Argo) rival(cluster *clusterv1.ManagedCluster) *corev1.Secret {
-	if s := a.called[cluster.Name]; s != nil {
+	if s := a.byCluster[cluster.Name]; s != nil {
 		return s
 	}
-	if s := a.named[clustersecret.Name(cluster.Name)]; s != nil && a.mine[cluster.Name] == nil {
+	if s := a.byName[clustersecret.Name(cluster.Name)]; s != nil && a.mine[cluster.Name] == nil {
 		return s
 	}
 	for _, server := range clustersecret.Servers(cluster) {
-		if s := a.at[server]; s != nil {
+		if s := a.byServer[server]; s != nil {
 			return s
 		}
 	}
@@ -218,7 +219,7 @@ func (a *addresses) of(cluster *clusterv1.ManagedCluster) (string, bool) {
 }
 
 func (a *addresses) take(server, cluster string) bool {
-	if holder := a.holders[server]; holder != "" && holder != cluster || a.argo.at[server] != nil {
+	if holder := a.holders[server]; holder != "" && holder != cluster || a.argo.byServer[server] != nil {
 		return false
 	}
 	a.holders[server] = cluster

@@ -70,8 +70,8 @@ func (s *situation) with(edits ...edit) *situation {
 func (s *situation) settle() {
 	for version := 1; version < 20; version++ {
 		plan := Decide(s.Facts, s.Options)
-		if len(plan.Ask) > 0 {
-			s.answer(plan.Ask)
+		if len(plan.NeedUsers) > 0 {
+			s.answer(plan.NeedUsers)
 			continue
 		}
 		if plan.Claim == nil && plan.Release == nil && plan.Status == nil && len(plan.Stages) == 0 {
@@ -291,7 +291,7 @@ type row struct {
 	says, writes string
 }
 
-// gates are the gates that have held in a table.
+// gates are the gates that have blocked in a table.
 var gates = map[string]bool{}
 
 // decides checks the cases of a table.
@@ -300,8 +300,8 @@ func decides(t *testing.T, table map[string]row) {
 	for title, tc := range table {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(tc.is.Facts, tc.is.Options)
-			if len(plan.Ask) > 0 {
-				tc.is.answer(plan.Ask)
+			if len(plan.NeedUsers) > 0 {
+				tc.is.answer(plan.NeedUsers)
 				plan = Decide(tc.is.Facts, tc.is.Options)
 			}
 			if got := outline(tc.is, &plan); !slices.Equal(got, tc.want) {

@@ -19,8 +19,8 @@ type decision struct {
 	chosen *selection
 
 	// argo is the target Argo CD. left are the Secrets in the Argo CD for clusters no longer chosen.
-	argo *Argo
-	left []*corev1.Secret
+	argo     *Argo
+	unchosen []*corev1.Secret
 
 	// resolved, imported and removed are the new conditions. The zero value leaves a condition unchanged.
 	resolved, imported, removed verdict
@@ -35,19 +35,19 @@ type decision struct {
 // Decide returns the plan for a GitOpsCluster.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
-	if h := d.held(Serve, question{}); h != nil {
-		d.standBack(h)
+	if b := d.firstBlock(Serve, subject{}); b != nil {
+		d.standBack(b)
 		return d.plan
 	}
 	switch {
-	case !d.going():
+	case !d.deletionRequested():
 		d.keep()
 	case Marked(d.GitOpsCluster).Finalizer:
 		d.finalize()
 	default:
 		return d.plan // all Secrets have other owners by now
 	}
-	if d.plan.Claim == nil && len(d.plan.Ask) == 0 {
+	if d.plan.Claim == nil && len(d.plan.NeedUsers) == 0 {
 		d.conclude()
 	}
 	return d.plan
@@ -57,31 +57,31 @@ func Decide(f Facts, o Options) Plan {
 func (d *decision) keep() {
 	d.choose()
 	namespace := d.namespace()
-	if h := d.held(Use, question{}); h != nil {
-		d.imported = no(h)
-		d.leave(d.Namespaces(), revoked)
+	if b := d.firstBlock(Use, subject{}); b != nil {
+		d.imported = no(b)
+		d.removeFrom(d.Namespaces(), removeCredentials)
 		return
 	}
 	if d.chosen == nil {
 		return // imported clusters stay
 	}
-	if h := d.held(Open, question{namespace: namespace}); h != nil {
-		d.imported = no(h)
+	if b := d.firstBlock(Access, subject{namespace: namespace}); b != nil {
+		d.imported = no(b)
 		return
 	}
-	if h := d.held(Claim, question{}); h != nil {
-		d.imported = no(h)
-		d.leave(without(d.Namespaces(), namespace), revoked)
+	if b := d.firstBlock(Claim, subject{}); b != nil {
+		d.imported = no(b)
+		d.removeFrom(without(d.Namespaces(), namespace), removeCredentials)
 		return
 	}
 	if d.claim(namespace); d.plan.Claim != nil {
 		return
 	}
 	d.argo = d.Argos[namespace]
-	d.left = d.argo.passedOver(d.Key(), d.chosen)
+	d.unchosen = d.argo.unchosen(d.Key(), d.chosen)
 	d.stage(d.prepare(namespace))
 	d.stage(append(d.imports(), d.drop()...))
-	d.leave(without(d.Namespaces(), namespace), revoked)
+	d.removeFrom(without(d.Namespaces(), namespace), removeCredentials)
 }
 
 // claim marks the GitOpsCluster with the finalizer and the namespace before the first Secret exists.
@@ -102,11 +102,11 @@ func (d *decision) claim(namespace string) {
 // Secret stays unchanged as long as Applications target its cluster. If the Secret went, the ApplicationSets of a
 // remaining Placement would miss the cluster and remove their Applications.
 func (d *decision) finalize() {
-	d.leave(d.Namespaces(), asItIs)
-	if len(d.plan.Left) == len(d.marked().Namespaces) {
+	d.removeFrom(d.Namespaces(), unchanged)
+	if len(d.plan.EmptyNamespaces) == len(d.marked().Namespaces) {
 		d.plan.Release = &Marks{}
 	} else if d.tooMany() {
-		d.wait(turn)
+		d.wait(rotationInterval)
 	}
 }
 
@@ -117,10 +117,10 @@ func (d *decision) conclude() {
 	}
 	d.report()
 	if d.tooMany() {
-		d.wait(turn)
+		d.wait(rotationInterval)
 	}
-	if marked := d.marked(); len(d.plan.Left) > 0 {
-		d.plan.Release = &Marks{Finalizer: marked.Finalizer, Namespaces: without(marked.Namespaces, d.plan.Left...)}
+	if marked := d.marked(); len(d.plan.EmptyNamespaces) > 0 {
+		d.plan.Release = &Marks{Finalizer: marked.Finalizer, Namespaces: without(marked.Namespaces, d.plan.EmptyNamespaces...)}
 	}
 }
 

@@ -378,12 +378,12 @@ func TestNamespaces(t *testing.T) {
 	}
 	turns := map[string]bool{}
 	for turn := range 101 {
-		many.Turn = turn
+		many.Rotation = turn
 		for _, name := range many.Namespaces() {
 			turns[name] = true
 		}
 	}
-	if many.Turn = 0; len(turns) != len(many.marked().Namespaces) {
+	if many.Rotation = 0; len(turns) != len(many.marked().Namespaces) {
 		t.Errorf("%d namespaces have their turn", len(turns))
 	}
 	if plan := Decide(many.Facts, many.Options); len(plan.Release.Namespaces) != 101-(maxNamespaces-1) || plan.Status != nil {
@@ -433,7 +433,7 @@ func TestFinalize(t *testing.T) {
 			want: []string{"keep nothing"}},
 		"the finalizer was taken": {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil })), want: []string{}},
 	})
-	t.Run("every gate has held", func(t *testing.T) {
+	t.Run("every gate has blocked", func(t *testing.T) {
 		if len(gates) < len(Gates)/2 {
 			t.Skip("other tests have not run")
 		}
@@ -465,8 +465,8 @@ func TestDestroys(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(tc.is.Facts, tc.is.Options)
-			if len(plan.Ask) > 0 {
-				tc.is.answer(plan.Ask)
+			if len(plan.NeedUsers) > 0 {
+				tc.is.answer(plan.NeedUsers)
 				plan = Decide(tc.is.Facts, tc.is.Options)
 			}
 			if diff := cmp.Diff(tc.want, plan.Destroys()); diff != "" {
@@ -704,10 +704,10 @@ func TestSame(t *testing.T) {
 }
 
 func TestStatusIsShort(t *testing.T) {
-	troubles := map[string]*hold{}
+	troubles := map[string]*block{}
 	for i := 100; i < 5000; i++ {
 		name := fmt.Sprintf("cluster-%04d", i)
-		troubles[name] = &hold{apis.ReasonSecretConflict, "Secret of " + name + " is not Towline's"}
+		troubles[name] = &block{apis.ReasonSecretConflict, "Secret of " + name + " is not Towline's"}
 	}
 	want := "problems with cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
 		"Secret of cluster-0100 is not Towline's. Secret of cluster-0101 is not Towline's. Secret of cluster-0102 is not Towline's"

@@ -94,9 +94,9 @@ type Facts struct {
 	// StoodBack is the last written reason for standing back; empty for none, and after a restart.
 	StoodBack string
 
-	// Turn increases by one at the end of each turn. If the GitOpsCluster has more namespaces than the limit, the
-	// namespaces take turns.
-	Turn int
+	// Rotation increases by one after each rotationInterval. If the GitOpsCluster has more namespaces than the limit, each
+	// rotation handles other namespaces.
+	Rotation int
 
 	// Pruned is set if the CRD of a different project drops fields of the status; see IsPruned.
 	Pruned bool
@@ -118,8 +118,8 @@ func (f *Facts) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.GitOpsCluster.Namespace, Name: f.GitOpsCluster.Name}
 }
 
-// going reports whether the GitOpsCluster is being deleted.
-func (f *Facts) going() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero() }
+// deletionRequested reports whether the GitOpsCluster is being deleted.
+func (f *Facts) deletionRequested() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero() }
 
 // namespace returns the namespace of the named Argo CD.
 func (f *Facts) namespace() string { return f.GitOpsCluster.Spec.ArgoServer.ArgoNamespace }
@@ -139,32 +139,32 @@ func (f *Facts) Allowed() bool {
 }
 
 // maxNamespaces is the maximum number of Argo CDs in a decision: the named Argo CD, and others with remaining
-// Secrets. An author can write many names into the annotation, so the rest must wait for a turn.
+// Secrets. An author can write many names into the annotation, so the rest must wait for a later rotation.
 const maxNamespaces = 16
 
-// turn is how long decisions handle the same part of the namespaces, if there are too many. A shorter turn would
-// write the status too often.
-const turn = 10 * time.Minute
+// rotationInterval is how long decisions handle the same part of the namespaces, if there are too many. A shorter
+// interval would write the status too often.
+const rotationInterval = 10 * time.Minute
 
-// TurnAt returns the number of the turn at a time.
-func TurnAt(now time.Time) int { return int(now.Unix() / int64(turn/time.Second)) }
+// RotationAt returns the number of the rotation at a time.
+func RotationAt(now time.Time) int { return int(now.Unix() / int64(rotationInterval/time.Second)) }
 
 // Namespaces returns the sorted namespaces of the decision's Argo CDs: the target, and namespaces with possible
 // Secrets.
 func (f *Facts) Namespaces() []string {
 	out := f.marked().Namespaces
-	if !f.going() && f.Allowed() {
+	if !f.deletionRequested() && f.Allowed() {
 		out = append([]string{f.namespace()}, without(out, f.namespace())...)
 	}
 	if n := len(out) - 1; n >= maxNamespaces { // the first namespace is always included
-		from := f.Turn % n * (maxNamespaces - 1) % n
+		from := f.Rotation % n * (maxNamespaces - 1) % n
 		out = append(out[:1], slices.Concat(out[1+from:], out[1:1+from])[:maxNamespaces-1]...)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// tooMany reports whether some namespaces wait for a turn.
+// tooMany reports whether some namespaces wait for a later rotation.
 func (f *Facts) tooMany() bool { return len(f.marked().Namespaces) > maxNamespaces }
 
 // marked returns the marks of the GitOpsCluster, plus the namespaces of existing Secrets. The annotation may be lost,
@@ -179,7 +179,7 @@ func (f *Facts) marked() Marks {
 
 // target returns the Argo CD for the chosen clusters; nil for none.
 func (f *Facts) target() *Argo {
-	if f.going() || !f.Allowed() {
+	if f.deletionRequested() || !f.Allowed() {
 		return nil
 	}
 	return f.Argos[f.namespace()]
@@ -200,7 +200,7 @@ func (f *Facts) Dropped() []string {
 		return nil
 	}
 	var out []string
-	for _, s := range argo.passedOver(f.Key(), chosen) {
+	for _, s := range argo.unchosen(f.Key(), chosen) {
 		out = append(out, clustersecret.Cluster(s))
 	}
 	return out

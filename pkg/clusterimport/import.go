@@ -34,8 +34,8 @@ type candidate struct {
 
 // choose reads the chosen clusters of the Placement.
 func (d *decision) choose() {
-	if h := d.held(Choose, question{}); h != nil {
-		d.resolved, d.imported = no(h), unresolved
+	if b := d.firstBlock(Choose, subject{}); b != nil {
+		d.resolved, d.imported = no(b), unresolved
 		return
 	}
 	d.chosen = d.selection()
@@ -48,7 +48,7 @@ func (d *decision) choose() {
 // imports creates or updates the Secrets of the chosen clusters. A problem with a cluster does not stop the others.
 func (d *decision) imports() (steps []Step) {
 	var n int32
-	troubles := map[string]*hold{}
+	troubles := map[string]*block{}
 	var others, untrusted []string
 	free := d.argo.addresses()
 	for _, name := range d.chosen.clusters {
@@ -84,7 +84,7 @@ func (d *decision) knownBy(c *candidate) *corev1.Secret {
 	if c.cluster == nil || c.existing != nil {
 		return nil
 	}
-	return d.argo.called[c.name]
+	return d.argo.byCluster[c.name]
 }
 
 func (d *decision) candidate(name string) *candidate {
@@ -106,23 +106,23 @@ func isOurs(s *corev1.Secret, cluster string) bool {
 
 // importOne returns the write for a cluster, nil for none, and the problem to report. If the new credentials are not
 // available, an existing Secret keeps the old credentials, and a new Secret has to wait.
-func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
-	ask, intent := question{candidate: c}, Follow
+func (d *decision) importOne(c *candidate, free *addresses) (*Step, *block) {
+	on, intent := subject{candidate: c}, Follow
 	if c.existing == nil {
 		intent = Add
 	}
 	if c.cluster != nil && (c.existing != nil || d.argo.rival(c.cluster) == nil) {
 		c.server, c.usable = free.of(c.cluster)
 	}
-	if h := d.held(intent, ask); h != nil {
-		return nil, h
+	if b := d.firstBlock(intent, on); b != nil {
+		return nil, b
 	}
 	i := clustersecret.Import{
 		Cluster: c.cluster, Server: c.server, Owner: d.Key(), Claims: d.Claims, Blank: c.wish.blank,
 	}
-	var untrusted *hold
+	var untrusted *block
 	if c.wish.account != "" {
-		if untrusted = d.held(Trust, ask); untrusted == nil {
+		if untrusted = d.firstBlock(Trust, on); untrusted == nil {
 			i.Credentials = d.credentials(c.name, c.wish.account)
 		}
 		i.Keep = untrusted != nil
@@ -130,7 +130,7 @@ func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 	if c.existing == nil && untrusted != nil {
 		return nil, untrusted
 	}
-	told := d.held(Agree, ask)
+	told := d.firstBlock(Agree, on)
 	if c.existing == nil {
 		return &Step{Verb: Create, Object: clustersecret.New(d.namespace(), i), Cluster: c.name}, told
 	}
@@ -150,7 +150,7 @@ func handOver(s *corev1.Secret, cluster string) string {
 
 // importedAs returns the condition for n clusters with Secrets, clusters with problems, and clusters with foreign
 // Secrets. untrusted are the commands to hand over Secrets that would then get a token.
-func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) verdict {
+func importedAs(n int32, troubles map[string]*block, others, untrusted []string) verdict {
 	if len(troubles) == 0 {
 		message := count(int(n)) + " imported"
 		if len(others) > 0 {
@@ -174,5 +174,5 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 			messages = append(messages, words)
 		}
 	}
-	return no(&hold{troubles[clusters[0]].reason, "problems with " + some(clusters) + ". " + join(messages)})
+	return no(&block{troubles[clusters[0]].reason, "problems with " + some(clusters) + ". " + join(messages)})
 }

@@ -41,9 +41,9 @@ func IsOlders(g *v1beta1.GitOpsCluster) bool {
 
 func isOlders(c metav1.Condition) bool { return slices.Contains(olderConditions, c.Type) }
 
-// heldUntil returns when the older controller counts as stopped, if no more renewals of the Lease follow. The result
+// leaseEnd returns when the older controller counts as stopped, if no more renewals of the Lease follow. The result
 // adds the duration a second time, because clocks may differ by as much. It is zero for a Lease without a holder.
-func heldUntil(lease *coordinationv1.Lease) time.Time {
+func leaseEnd(lease *coordinationv1.Lease) time.Time {
 	if lease == nil || lease.Spec.RenewTime == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return time.Time{}
 	}
@@ -54,56 +54,56 @@ func heldUntil(lease *coordinationv1.Lease) time.Time {
 	return lease.Spec.RenewTime.Add(2 * duration)
 }
 
-// askOlderRuns holds while the older controller runs. Two controllers would undo each other's Secrets: the older
+// checkOlderRuns blocks while the older controller runs. Two controllers would undo each other's Secrets: the older
 // controller deletes all other Secrets of its clusters.
-func askOlderRuns(d *decision, _ question) answer {
-	left := heldUntil(d.Lease).Sub(d.Now)
+func checkOlderRuns(d *decision, _ subject) answer {
+	left := leaseEnd(d.Lease).Sub(d.Now)
 	if left <= 0 {
-		return open
+		return pass
 	}
-	a := because("the GitOpsCluster controller of multicluster-integrations runs on this hub, and holds the Lease %s: this GitOpsCluster and "+
+	a := blockf("the GitOpsCluster controller of multicluster-integrations runs on this hub, and holds the Lease %s: this GitOpsCluster and "+
 		"its cluster Secrets are left to that controller. Stop it, or remove %q from Towline's flag --controllers", OlderLease, "gitopscluster")
 	a.After = max(left, time.Minute)
 	return a
 }
 
-// askOlderWrote holds because the older controller may come back, for example after an upgrade of the product.
-func askOlderWrote(d *decision, _ question) answer {
+// checkOlderWrote blocks because the older controller may come back, for example after an upgrade of the product.
+func checkOlderWrote(d *decision, _ subject) answer {
 	if d.TakeOver || !IsOlders(d.GitOpsCluster) {
-		return open
+		return pass
 	}
-	return because("the GitOpsCluster controller of multicluster-integrations has written this status, and may come back: this " +
+	return blockf("the GitOpsCluster controller of multicluster-integrations has written this status, and may come back: this " +
 		"GitOpsCluster and its cluster Secrets stay unchanged. If that controller has stopped for good, start Towline with --take-over-gitopsclusters")
 }
 
 // standBack leaves the GitOpsCluster to the older controller, and sets a condition. A GitOpsCluster being deleted
 // gets no condition: Towline only releases the finalizer.
-func (d *decision) standBack(h *hold) {
-	d.plan.StandsBack = h.reason
-	if d.going() {
+func (d *decision) standBack(b *block) {
+	d.plan.StandsBack = b.reason
+	if d.deletionRequested() {
 		if Marked(d.GitOpsCluster).Finalizer {
 			d.plan.Release = &Marks{}
 		}
 		return
 	}
 	was := &d.GitOpsCluster.Status
-	if d.StoodBack == h.reason && len(was.Conditions) == 0 {
+	if d.StoodBack == b.reason && len(was.Conditions) == 0 {
 		return // a CRD without conditions has dropped the condition
 	}
 	is := was.DeepCopy()
 	for _, own := range []string{apis.ConditionClustersImported, apis.ConditionClustersRemoved} {
 		meta.RemoveStatusCondition(&is.Conditions, own)
 	}
-	message := feedback.Clean(h.words, feedback.MaxMessage)
+	message := feedback.Clean(b.words, feedback.MaxMessage)
 	if !meta.SetStatusCondition(&is.Conditions, metav1.Condition{
-		Type: apis.ConditionStandingBack, Status: metav1.ConditionTrue, Reason: h.reason, Message: message,
+		Type: apis.ConditionStandingBack, Status: metav1.ConditionTrue, Reason: b.reason, Message: message,
 		ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: metav1.NewTime(d.Now),
 	}) && len(is.Conditions) == len(was.Conditions) {
 		return
 	}
 	d.plan.Status = is
-	if before := meta.FindStatusCondition(was.Conditions, apis.ConditionStandingBack); before == nil || before.Reason != h.reason {
-		d.plan.Events = append(d.plan.Events, Event{corev1.EventTypeWarning, h.reason, "Import", feedback.Clean(message, maxNote)})
+	if before := meta.FindStatusCondition(was.Conditions, apis.ConditionStandingBack); before == nil || before.Reason != b.reason {
+		d.plan.Events = append(d.plan.Events, Event{corev1.EventTypeWarning, b.reason, "Import", feedback.Clean(message, maxNote)})
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 
 // Plan is the result of a decision about a GitOpsCluster. Apply the fields in order.
 type Plan struct {
-	// Ask are the Secrets whose users the caller must read first. Do not apply a plan with such Secrets: decide
+	// NeedUsers are the Secrets whose users the caller must read first. Do not apply a plan with such Secrets: decide
 	// again.
-	Ask []*corev1.Secret
+	NeedUsers []*corev1.Secret
 
 	// Claim are the marks that the GitOpsCluster needs before all other writes; nil if the marks are set.
 	Claim *Marks
@@ -33,11 +33,11 @@ type Plan struct {
 	// Release are the remaining marks of the GitOpsCluster after all writes; nil for no change.
 	Release *Marks
 
-	// Left are the namespaces without Secrets of the GitOpsCluster.
-	Left []string
+	// EmptyNamespaces are the namespaces without Secrets of the GitOpsCluster.
+	EmptyNamespaces []string
 
-	// Held are the Secrets kept for Applications.
-	Held []Held
+	// Kept are the Secrets kept for Applications.
+	Kept []KeptSecret
 
 	// StandsBack is the reason to leave the GitOpsCluster to the older controller; empty for none.
 	StandsBack string
@@ -47,8 +47,8 @@ type Plan struct {
 	After   time.Duration
 	Backoff bool
 
-	// Trace are the gates that held, in order.
-	Trace []gate.Said
+	// Trace are the gates that blocked, in order.
+	Trace []gate.TraceEntry
 }
 
 // Verb is the action of a step.
@@ -79,8 +79,8 @@ type Step struct {
 	Removal, Frees bool
 }
 
-// Held is a Secret kept for an Application.
-type Held struct {
+// KeptSecret is a Secret kept for an Application.
+type KeptSecret struct {
 	Secret *corev1.Secret
 	User   User
 	words  string

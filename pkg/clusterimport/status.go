@@ -26,15 +26,15 @@ type verdict struct {
 
 func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 
-func no(h *hold) verdict { return verdict{metav1.ConditionFalse, h.reason, h.words} }
+func no(b *block) verdict { return verdict{metav1.ConditionFalse, b.reason, b.words} }
 
 var unresolved = verdict{metav1.ConditionUnknown, apis.ReasonPlacementUnresolved, "the clusters to import are unknown"}
 
 // report writes the result of the decision into the status.
 func (d *decision) report() {
 	switch {
-	case len(d.plan.Held) > 0:
-		d.removed = remainingAs(d.plan.Held)
+	case len(d.plan.Kept) > 0:
+		d.removed = remainingAs(d.plan.Kept)
 	case d.removals && d.removed.status == "": // other obstacles to a removal are in d.removed already
 		d.removed = yes(apis.ReasonRemoved, "no Secret of an unchosen cluster is left")
 	}
@@ -81,7 +81,7 @@ func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 			})
 		}
 	}
-	s.ArgoNamespaces = without(d.Namespaces(), d.plan.Left...)
+	s.ArgoNamespaces = without(d.Namespaces(), d.plan.EmptyNamespaces...)
 	if d.clusters != nil {
 		s.Clusters = d.clusters
 	}

@@ -96,20 +96,20 @@ func stay(t *testing.T, was, is *corev1.Secret, keys ...string) {
 func leave(t *testing.T, s *corev1.Secret, key string) {
 	t.Helper()
 	for _, who := range clustersecret.Owners(s) {
-		s, _ = clustersecret.Leave(s, who)
+		s, _ = clustersecret.RemoveOwner(s, who)
 	}
-	if s, last := clustersecret.Leave(s, types.NamespacedName{}); !last || len(clustersecret.Owners(s)) > 0 {
+	if s, last := clustersecret.RemoveOwner(s, types.NamespacedName{}); !last || len(clustersecret.Owners(s)) > 0 {
 		t.Errorf("it is still owned: %v", s.Annotations)
 	}
 	brought := slices.Contains(strings.Split(s.Annotations[apis.AnnotationClusterLabels], ","), key)
-	out, _ := clustersecret.Leaving(trimmed(t, s), true)
+	out, _ := clustersecret.RemoveClusterLabels(trimmed(t, s), true)
 	if _, there := out.Labels[key]; there && brought && clustersecret.Follows(key) {
 		t.Errorf("label %s of the cluster stays: %v", key, out.Labels)
 	}
 	if out.Annotations[apis.AnnotationServiceAccount] != "" {
 		t.Error("the credentials stay")
 	}
-	if again, changed := clustersecret.Leaving(trimmed(t, out), true); changed && !maps.Equal(again.Labels, out.Labels) {
+	if again, changed := clustersecret.RemoveClusterLabels(trimmed(t, out), true); changed && !maps.Equal(again.Labels, out.Labels) {
 		t.Errorf("it leaves twice: %v, then %v", out.Labels, again.Labels)
 	}
 }

@@ -99,18 +99,18 @@ func (i Import) configure(existing, out *corev1.Secret) {
 	}
 }
 
-// Leave returns the existing Secret without the owner, and whether no owner is left.
-func Leave(existing *corev1.Secret, owner types.NamespacedName) (out *corev1.Secret, last bool) {
+// RemoveOwner returns the existing Secret without the owner, and whether no owner is left.
+func RemoveOwner(existing *corev1.Secret, owner types.NamespacedName) (out *corev1.Secret, last bool) {
 	owners := slices.DeleteFunc(Owners(existing), func(o types.NamespacedName) bool { return o == owner })
 	out = existing.DeepCopy()
 	annotate(out, apis.AnnotationGitOpsClusters, ownersText(owners))
 	return out, len(owners) == 0
 }
 
-// Leaving returns the existing Secret for an unwanted cluster, as long as the Secret must stay, and whether the
+// RemoveClusterLabels returns the existing Secret for an unwanted cluster, as long as the Secret must stay, and whether the
 // content differs. The labels from the cluster go, so generators no longer find the Secret by label. With revoke,
 // Towline's credentials go as well.
-func Leaving(existing *corev1.Secret, revoke bool) (*corev1.Secret, bool) {
+func RemoveClusterLabels(existing *corev1.Secret, revoke bool) (*corev1.Secret, bool) {
 	out := existing.DeepCopy()
 	out.Labels, _ = follow(existing.Labels, followedKeys(existing), false, nil)
 	annotate(out, apis.AnnotationClusterLabels, "")

@@ -298,20 +298,20 @@ func TestOwners(t *testing.T) {
 	if !changed || !clustersecret.OwnedBy(both, owner) || !clustersecret.OwnedBy(both, second) {
 		t.Fatalf("owned by %v", clustersecret.Owners(both))
 	}
-	one, last := clustersecret.Leave(both, owner)
+	one, last := clustersecret.RemoveOwner(both, owner)
 	if last || clustersecret.OwnedBy(one, owner) || !clustersecret.OwnedBy(one, second) {
 		t.Errorf("owned by %v, last: %t", clustersecret.Owners(one), last)
 	}
-	if _, last := clustersecret.Leave(one, second); !last {
+	if _, last := clustersecret.RemoveOwner(one, second); !last {
 		t.Error("the last owner is not the last")
 	}
 }
 
-func TestLeaving(t *testing.T) {
+func TestRemoveClusterLabels(t *testing.T) {
 	s := clustersecret.New("argocd", of(cluster1(), push("token-1")))
 	s.Labels["team"] = "a"
 	existing := trimmed(t, s)
-	got, changed := clustersecret.Leaving(existing, false)
+	got, changed := clustersecret.RemoveClusterLabels(existing, false)
 	want := maps.Clone(s.Labels)
 	delete(want, "env")
 	delete(want, "cloud")
@@ -321,14 +321,14 @@ func TestLeaving(t *testing.T) {
 	if string(got.Data["config"]) != string(existing.Data["config"]) {
 		t.Error("the credentials were touched")
 	}
-	if _, again := clustersecret.Leaving(got, false); again {
+	if _, again := clustersecret.RemoveClusterLabels(got, false); again {
 		t.Error("it changes again")
 	}
-	got, _ = clustersecret.Leaving(existing, true)
+	got, _ = clustersecret.RemoveClusterLabels(existing, true)
 	if strings.Contains(string(got.Data["config"]), "token-1") || got.Annotations[apis.AnnotationServiceAccount] != "" {
 		t.Errorf("not revoked: %v", got)
 	}
-	if _, again := clustersecret.Leaving(trimmed(t, got), true); again {
+	if _, again := clustersecret.RemoveClusterLabels(trimmed(t, got), true); again {
 		t.Error("it changes again")
 	}
 }

@@ -248,7 +248,7 @@ func decides(t *testing.T, table map[string]row) {
 			}
 			for _, a := range plan.Trace {
 				asked[a.Gate] = true
-				if a.Holds != "" {
+				if a.Words != "" {
 					held[a.Gate] = true
 				}
 			}

@@ -57,7 +57,7 @@ func Decide(f Facts, o Options) Plan {
 		f.App = f.Clusters[f.App.Cluster()].Reading(f.App)
 	}
 	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}}}
-	d.plan.Trace = make([]gate.Said, 0, usualAnswers)
+	d.plan.Trace = make([]gate.TraceEntry, 0, usualAnswers)
 	d.plan.Intent = intentOf(&f)
 	kept, pending, stops := d.revoke() // the author's settings do not keep a work without a right
 	switch {

@@ -88,7 +88,7 @@ func (p *Plan) addCondition(b *block) {
 
 // trace stores the answer of a gate. The subject is nil for a gate of the Application.
 func (p *Plan) trace(g *Gate, s *subject, words string) {
-	said := gate.Said{Gate: g.Name, Holds: words}
+	said := gate.TraceEntry{Gate: g.Name, Words: words}
 	if s != nil {
 		said.Work = s.Namespace + "/" + s.Name
 	}

@@ -45,7 +45,7 @@ type Plan struct {
 	Refreshed string
 
 	// Trace are the answers of the gates, in order.
-	Trace []gate.Said
+	Trace []gate.TraceEntry
 }
 
 // Results of a user's refresh.

@@ -83,7 +83,7 @@ func ofCredential(edits ...edit) *situation {
 func ofObjects(b *fixture.ApplicationBuilder, edits ...edit) *situation {
 	app := b.Obj()
 	s := ofProject()
-	s.Key, s.Beside = ObjectsKey(work.Key(app)), true
+	s.Key, s.OwnWorkExists = ObjectsKey(work.Key(app)), true
 	s.Users = []User{{App: app, Permitted: true, Own: workOf(app)}}
 	s.Named = map[Reference]Object{}
 	for _, name := range []string{"db", "tls"} {
@@ -280,7 +280,7 @@ type row struct {
 	after func(*workv1.ManifestWork) bool
 }
 
-// gates are the gates that have held in a table.
+// gates are the gates that have blocked in a table.
 var gates = map[string]bool{}
 
 // decides checks the cases of a table.
@@ -299,7 +299,7 @@ func decides(t *testing.T, table map[string]row) {
 				t.Errorf("the work says %+v", plan.Step)
 			}
 			for _, a := range plan.Trace {
-				gates[a.Gate] = gates[a.Gate] || a.Holds != ""
+				gates[a.Gate] = gates[a.Gate] || a.Words != ""
 			}
 		})
 	}

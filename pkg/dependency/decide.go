@@ -36,7 +36,7 @@ func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
 	d.plan.Silent = true
 	d.plan.Intent = d.intent()
-	if d.plan.Need == 0 && d.plan.Err == nil && !d.held(Write) {
+	if d.plan.Need == 0 && d.plan.Err == nil && !d.blocked(Write) {
 		d.follow()
 	}
 	return d.plan
@@ -69,11 +69,11 @@ func (d *decision) project() Intent {
 	switch {
 	case name == "" && d.Work == nil:
 		return Keep
-	case name == "" && d.lacksRequested():
+	case name == "" && d.requireRequested():
 		return Keep
 	case name == "":
 		return Unused
-	case d.lacks(NeedProject):
+	case d.require(NeedProject):
 		return Keep
 	case d.Project == nil:
 		return Keep // the Applications of the project are still on the cluster
@@ -98,7 +98,7 @@ func (d *decision) takes() bool {
 	switch {
 	case d.Work != nil && Forced(d.Work):
 		return true
-	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.lacks(NeedBrought):
+	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.require(NeedBrought):
 		return false
 	}
 	return d.Brought
@@ -143,7 +143,7 @@ func (d *decision) credential() Intent {
 		}
 		d.carry(RenderCredential(d.Secret, d.Key.Namespace, d.argocdNamespace(d.Options)))
 		return Carry
-	case d.Work == nil, d.lacksRequested():
+	case d.Work == nil, d.requireRequested():
 		return Keep
 	}
 	return Unused
@@ -163,7 +163,7 @@ func (d *decision) certificateIntent() Intent {
 	case d.needed():
 		d.carry(renderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), host, pem))
 		return Carry
-	case d.Work == nil, d.lacksRequested():
+	case d.Work == nil, d.requireRequested():
 		return Keep
 	}
 	return Unused
@@ -182,7 +182,7 @@ func (d *decision) hostKeysIntent() Intent {
 			Force(d.desired)
 		}
 		return Carry
-	case d.Work == nil, d.lacksRequested():
+	case d.Work == nil, d.requireRequested():
 		return Keep
 	}
 	return Unused
@@ -201,8 +201,8 @@ func (d *decision) carry(w *workv1.ManifestWork, err error) {
 	d.desired, d.plan.Err = w, err
 }
 
-// lacks reports whether the caller must read facts first, and adds them to the plan's needs.
-func (d *decision) lacks(n Need) bool {
+// require reports whether the caller must read facts first, and adds them to the plan's needs.
+func (d *decision) require(n Need) bool {
 	if d.Known&n != 0 {
 		return false
 	}
@@ -210,10 +210,10 @@ func (d *decision) lacks(n Need) bool {
 	return true
 }
 
-// lacksRequested adds the specs of the hub's Applications to the plan's needs, if any works carry a request.
-func (d *decision) lacksRequested() bool {
+// requireRequested adds the specs of the hub's Applications to the plan's needs, if any works carry a request.
+func (d *decision) requireRequested() bool {
 	_, all := d.carried()
-	return !all && d.lacks(NeedRequested)
+	return !all && d.require(NeedRequested)
 }
 
 // wait plans the next decision after the given time at the latest; zero for never.
@@ -225,7 +225,7 @@ func (d *decision) wait(after time.Duration) {
 
 // follow plans the write of the work for the intent.
 func (d *decision) follow() {
-	if d.held(d.plan.Intent) {
+	if d.blocked(d.plan.Intent) {
 		d.plan.Intent = Keep
 	}
 	d.released = d.releasedTo()
@@ -265,7 +265,7 @@ func (d *decision) remove() {
 		d.plan.Err = err
 		return
 	}
-	if final == nil || !d.update(final, true) && !d.held(Remove) {
+	if final == nil || !d.update(final, true) && !d.blocked(Remove) {
 		d.plan.Step = &Step{Write: work.Deletion(d.Work)}
 	}
 }

@@ -19,7 +19,7 @@ func (d *decision) objects() Intent {
 		d.plan.Silent, d.plan.Refresh = false, &Refresh{}
 		return Unused
 	}
-	if d.held(Tell) {
+	if d.blocked(ShowState) {
 		return Keep
 	}
 	u := &d.Users[0]
@@ -66,7 +66,7 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 				"themselves: remove the annotation, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
 	case d.bypasses():
 		return Keep, []problem{d.bypass()} // the cluster keeps its objects, without updates
-	case d.Project == nil, d.lacks(NeedObjects):
+	case d.Project == nil, d.require(NeedObjects):
 		return Keep, nil // an Application without a project is not sent, and its delivered objects stay
 	}
 	set, problems := d.collect(app, refs)

@@ -224,7 +224,7 @@ func TestObjects(t *testing.T) {
 			want: []string{"final update", apis.ReasonDependencyInvalid}, after: orphans},
 		"originals of a hub whose ManagedCluster is missing": {
 			is: ofObjects(naming("secret/db").Spec(`{"project":"web","destination":{"namespace":"argocd"}}`), there(), noCluster,
-				func(s *situation) { s.Users, s.Beside, s.Cluster.Hub = nil, false, true }),
+				func(s *situation) { s.Users, s.OwnWorkExists, s.Cluster.Hub = nil, false, true }),
 			want: []string{"final update"}, after: orphans},
 		"without a project": {is: ofObjects(naming("secret/db"), there(), func(s *situation) { s.Project = nil }), want: []string{}},
 		"with an executor": {
@@ -240,7 +240,7 @@ func TestObjects(t *testing.T) {
 		"of an Application on a paused cluster": {is: ofObjects(naming("secret/none"), pausedCluster), want: []string{}},
 		"of an Application that is not sent":    {is: ofObjects(naming("secret/db"), there(), unsentApp), want: []string{}},
 		"of an Application that was not sent, ended": {
-			is:   ofObjects(naming("secret/db"), there(), unsentApp, func(s *situation) { s.Beside = false }),
+			is:   ofObjects(naming("secret/db"), there(), unsentApp, func(s *situation) { s.OwnWorkExists = false }),
 			want: []string{"delete"}},
 		"of an Application that is not sent, and says": {
 			is:   ofObjects(naming("secret/db").Condition(apis.ConditionDependencyError, "x"), unsentApp),
@@ -249,7 +249,7 @@ func TestObjects(t *testing.T) {
 			is:   ofObjects(naming("secret/db").Condition(apis.ConditionDependencyError, "x").Deleted(now), unsentApp),
 			want: []string{}},
 		"of an Application that is gone": {
-			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users, s.Beside = nil, false }),
+			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users, s.OwnWorkExists = nil, false }),
 			want: []string{"delete"}},
 		"of an Application that is gone, not there": {is: ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users = nil }), want: []string{}},
 		"of an Application that was released": {
@@ -349,9 +349,9 @@ func TestRefresh(t *testing.T) {
 			is:   ofObjects(waits, arrived, last(Refresh{With: "uid/1 ", Due: now.Add(time.Second)})),
 			want: []string{"after 1s"}},
 		"arrived, and another since": {
-			is:   ofObjects(waits, arrived, last(Refresh{With: "uid/0 ", Due: now, Asked: true})),
+			is:   ofObjects(waits, arrived, last(Refresh{With: "uid/0 ", Due: now, Requested: true})),
 			want: []string{"after 1.2s"}},
-		"asked":                   {is: ofObjects(waits, arrived, last(Refresh{With: "uid/1 ", Asked: true})), want: []string{}},
+		"asked":                   {is: ofObjects(waits, arrived, last(Refresh{With: "uid/1 ", Requested: true})), want: []string{}},
 		"not arrived":             {is: ofObjects(waits), want: []string{}},
 		"in want of nothing":      {is: ofObjects(webApp(), arrived), want: []string{}},
 		"in want of a credential": {is: ofObjects(webApp().Condition(NoComparison, "x"), arrived), want: []string{}},
@@ -367,8 +367,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestEveryGateHolds checks that each gate holds in some case of the tables. The tables run before this test.
-func TestEveryGateHolds(t *testing.T) {
+// TestEveryGateBlocks checks that each gate blocks in some case of the tables. The tables run before this test.
+func TestEveryGateBlocks(t *testing.T) {
 	if len(gates) < len(Gates)/2 {
 		t.Skip("not all tables were run")
 	}

@@ -117,8 +117,8 @@ type Facts struct {
 	// waits for missing HostKeys, because the host keys stay on the cluster.
 	Certificates, Keys, HostKeys *corev1.ConfigMap
 
-	// Beside is true if the cluster has the work of the Application with the objects.
-	Beside bool
+	// OwnWorkExists is true if the cluster has the work of the Application with the objects.
+	OwnWorkExists bool
 
 	// Named are the objects in the Application's annotation, by references without targets. A missing object has no
 	// entry.
@@ -157,14 +157,14 @@ type User struct {
 	Own *workv1.ManifestWork
 }
 
-// Asks reports whether an Application requests delivery to a cluster. A requested operation does not matter: if the
-// operation may not travel, Towline holds back only the operation.
-func Asks(app *argocd.Application) bool {
+// DeliveryRequested reports whether an Application requests delivery to a cluster. A requested operation does not matter: if the
+// operation may not travel, Towline blocks only the operation.
+func DeliveryRequested(app *argocd.Application) bool {
 	return app.Pulled() && app.ReconcileSkipped() && !app.ToBeReleased() && app.Cluster() != ""
 }
 
 // travels reports whether the present spec may be on the cluster, and the Application is not paused.
-func (u *User) travels() bool { return Asks(u.App) && u.Permitted && u.Paused == "" }
+func (u *User) travels() bool { return DeliveryRequested(u.App) && u.Permitted && u.Paused == "" }
 
 // Sent reports whether the Application may be on the cluster and has a work there.
 func (u *User) Sent() bool { return u.travels() && u.Own != nil && u.Own.DeletionTimestamp.IsZero() }

@@ -30,8 +30,8 @@ const (
 
 // Intents that all works have in common.
 const (
-	// Tell shows the state of the dependencies on an Application.
-	Tell Intent = "tell"
+	// ShowState shows the state of the dependencies on an Application.
+	ShowState Intent = "show state"
 	// Write is any change of the work.
 	Write Intent = "write"
 	// Remove deletes the work, after the write of its last state.
@@ -46,9 +46,9 @@ type (
 	rule   = func(*decision) answer
 )
 
-var open answer
+var pass answer
 
-func because(format string, args ...any) answer { return gate.Because(format, args...) }
+func blockf(format string, args ...any) answer { return gate.Blockf(format, args...) }
 
 // Gates are all reasons to wait, in the order of their checks.
 var Gates gate.Table[Intent, rule]
@@ -57,26 +57,26 @@ type intents = []Intent
 
 func init() { // the gates call functions that read the table
 	Gates = gate.Table[Intent, rule]{
-		{Name: "application paused", Holds: intents{Tell}, Ask: askPaused},
-		{Name: "cluster paused", Holds: intents{Tell, Write}, Ask: askClusterPaused},
-		{Name: "deletion", Holds: intents{Write}, Ask: askDeletion},
-		{Name: "cluster exists", Holds: intents{Carry}, Ask: askCluster},
-		{Name: "payload", Holds: intents{Carry}, Ask: askPayload},
-		{Name: "executor", Holds: intents{Carry}, Ask: askExecutor},
-		{Name: "secret behind", Holds: intents{Withdraw}, Ends: gate.ByTime, Ask: askBehind},
-		{Name: "secret missing", Holds: intents{Withdraw}, Ends: gate.ByTime, Ask: askMissing},
-		{Name: "request", Holds: intents{Unused}, Ask: askRequest},
-		{Name: "used there", Holds: intents{Unused}, Ask: askUsed},
-		{Name: "own work", Holds: intents{Unused}, Ask: askOwnWork},
-		{Name: "last state", Holds: intents{Remove}, Ask: askLastState},
+		{Name: "application paused", Blocks: intents{ShowState}, Check: checkPaused},
+		{Name: "cluster paused", Blocks: intents{ShowState, Write}, Check: checkClusterPaused},
+		{Name: "deletion", Blocks: intents{Write}, Check: checkDeletion},
+		{Name: "cluster exists", Blocks: intents{Carry}, Check: checkCluster},
+		{Name: "payload", Blocks: intents{Carry}, Check: checkPayload},
+		{Name: "executor", Blocks: intents{Carry}, Check: checkExecutor},
+		{Name: "secret behind", Blocks: intents{Withdraw}, Ends: gate.ByTime, Check: checkBehind},
+		{Name: "secret missing", Blocks: intents{Withdraw}, Ends: gate.ByTime, Check: checkMissing},
+		{Name: "request", Blocks: intents{Unused}, Check: checkRequest},
+		{Name: "used there", Blocks: intents{Unused}, Check: checkUsed},
+		{Name: "own work", Blocks: intents{Unused}, Check: checkOwnWork},
+		{Name: "last state", Blocks: intents{Remove}, Check: checkLastState},
 	}
 }
 
-// held checks the gates of an intent, and reports whether a gate holds.
-func (d *decision) held(i Intent) bool {
+// blocked checks the gates of an intent, and reports whether a gate blocks.
+func (d *decision) blocked(i Intent) bool {
 	for g := range Gates.Of(i) {
-		a := g.Ask(d)
-		d.plan.Trace = append(d.plan.Trace, gate.Said{Gate: g.Name, Holds: a.Words})
+		a := g.Check(d)
+		d.plan.Trace = append(d.plan.Trace, gate.TraceEntry{Gate: g.Name, Words: a.Words})
 		if a.Words != "" {
 			d.wait(a.After)
 			return true
@@ -85,88 +85,88 @@ func (d *decision) held(i Intent) bool {
 	return false
 }
 
-// askPaused is for objects: the first user is the Application with the condition.
-func askPaused(d *decision) answer {
+// checkPaused is for objects: the first user is the Application with the condition.
+func checkPaused(d *decision) answer {
 	if by := d.Users[0].Paused; by != "" {
-		return because("%s is paused", by)
+		return blockf("%s is paused", by)
 	}
-	return open
+	return pass
 }
 
-// askClusterPaused holds all writes for a paused cluster.
-func askClusterPaused(d *decision) answer {
+// checkClusterPaused blocks all writes for a paused cluster.
+func checkClusterPaused(d *decision) answer {
 	if d.Cluster.Paused != "" {
-		return because("%s is paused", d.Cluster.Paused)
+		return blockf("%s is paused", d.Cluster.Paused)
 	}
-	return open
+	return pass
 }
 
-// askDeletion holds writes while the work is being deleted. The end of the work triggers the decision to create a new
+// checkDeletion blocks writes while the work is being deleted. The end of the work triggers the decision to create a new
 // work.
-func askDeletion(d *decision) answer {
+func checkDeletion(d *decision) answer {
 	if d.Work != nil && !d.Work.DeletionTimestamp.IsZero() {
-		return because("the work is being deleted")
+		return blockf("the work is being deleted")
 	}
-	return open
+	return pass
 }
 
-// askCluster holds a work whose ManagedCluster the hub lacks. The delivered objects stay as is.
-func askCluster(d *decision) answer {
+// checkCluster blocks a work whose ManagedCluster the hub lacks. The delivered objects stay as is.
+func checkCluster(d *decision) answer {
 	if !d.Cluster.Exists {
-		return because("there is no ManagedCluster %s", d.Key.Namespace)
+		return blockf("there is no ManagedCluster %s", d.Key.Namespace)
 	}
-	return open
+	return pass
 }
 
-// askPayload holds a work that is too large. The objects on the cluster stay as is, and the Applications show the
+// checkPayload blocks a work that is too large. The objects on the cluster stay as is, and the Applications show the
 // problem.
-func askPayload(d *decision) answer {
+func checkPayload(d *decision) answer {
 	if d.tooLarge != nil {
-		return because("the work does not fit: %s", d.tooLarge)
+		return blockf("the work does not fit: %s", d.tooLarge)
 	}
-	return open
+	return pass
 }
 
-// askExecutor is for objects. If the AppProject does not name a valid ServiceAccount, the objects would exceed the
+// checkExecutor is for objects. If the AppProject does not name a valid ServiceAccount, the objects would exceed the
 // rights of the project.
-func askExecutor(d *decision) answer {
+func checkExecutor(d *decision) answer {
 	if d.Kind() == Objects && d.ExecutorInvalid {
-		return because("the AppProject names no ServiceAccount as executor")
+		return blockf("the AppProject names no ServiceAccount as executor")
 	}
-	return open
+	return pass
 }
 
-// askBehind holds if the API server has the Secret, but not yet the cache.
-func askBehind(d *decision) answer {
+// checkBehind blocks if the API server has the Secret, but not yet the cache.
+func checkBehind(d *decision) answer {
 	if d.Absent() && d.SecretBehind {
 		return answer{Words: "the cache is behind the API server", After: behind}
 	}
-	return open
+	return pass
 }
 
-// askMissing holds for the grace time: a user or a restore may create the Secret or ConfigMap again soon.
-func askMissing(d *decision) answer {
+// checkMissing blocks for the grace time: a user or a restore may create the Secret or ConfigMap again soon.
+func checkMissing(d *decision) answer {
 	left := cmp.Or(d.Grace, DefaultGrace) - d.Now.Sub(d.MissingSince)
 	if d.Absent() && left > 0 {
 		return answer{Words: "the object on the hub has been missing for a short while", After: left}
 	}
-	return open
+	return pass
 }
 
-// askRequest holds while a work carries a request: then the needs of the cluster are not fully known.
-func askRequest(d *decision) answer {
+// checkRequest blocks while a work carries a request: then the needs of the cluster are not fully known.
+func checkRequest(d *decision) answer {
 	if d.Kind() == Objects {
-		return open
+		return pass
 	}
 	if _, all := d.carried(); !all {
-		return because("a request is on its way to the cluster")
+		return blockf("a request is on its way to the cluster")
 	}
-	return open
+	return pass
 }
 
-// askUsed keeps a credential, a certificate or the host keys for an Application on the cluster, even if the Application
+// checkUsed keeps a credential, a certificate or the host keys for an Application on the cluster, even if the Application
 // is not permitted.
-func askUsed(d *decision) answer {
+func checkUsed(d *decision) answer {
 	uses := func(Spec) bool { return false }
 	switch host, _ := d.certificate(); d.Kind() {
 	case Credential:
@@ -178,24 +178,24 @@ func askUsed(d *decision) answer {
 	case Project, Objects, Namespace:
 	}
 	if specs, _ := d.carried(); slices.ContainsFunc(specs, uses) {
-		return because("an Application on the cluster uses it")
+		return blockf("an Application on the cluster uses it")
 	}
-	return open
+	return pass
 }
 
-// askOwnWork keeps objects until the Application's own work is gone: the workload may need them to the end.
-func askOwnWork(d *decision) answer {
-	if d.Kind() == Objects && d.Beside {
-		return because("the Application's own work is there")
+// checkOwnWork keeps objects until the Application's own work is gone: the workload may need them to the end.
+func checkOwnWork(d *decision) answer {
+	if d.Kind() == Objects && d.OwnWorkExists {
+		return blockf("the Application's own work is there")
 	}
-	return open
+	return pass
 }
 
-// askLastState holds the deletion until the agent has applied the work's last state. The last state tells the agent
+// checkLastState blocks the deletion until the agent has applied the work's last state. The last state tells the agent
 // what to do with the objects.
-func askLastState(d *decision) answer {
+func checkLastState(d *decision) answer {
 	if !Seen(d.Work) {
-		return because("the agent has not seen the last state of the work")
+		return blockf("the agent has not seen the last state of the work")
 	}
-	return open
+	return pass
 }

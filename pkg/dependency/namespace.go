@@ -20,7 +20,7 @@ func (d *decision) namespace() Intent {
 	name := strings.TrimSuffix(d.Key.Name, "."+string(Namespace)+end)
 	argocdNamespace := d.argocdNamespace(d.Options)
 	switch {
-	case !needed && (d.Work == nil || d.lacksRequested()):
+	case !needed && (d.Work == nil || d.requireRequested()):
 		return Keep
 	case !needed:
 		return Unused

@@ -38,7 +38,7 @@ type Plan struct {
 	After time.Duration
 
 	// Trace are the checked gates, in order.
-	Trace []gate.Said
+	Trace []gate.TraceEntry
 }
 
 // Step is a write of a work.

@@ -20,9 +20,9 @@ const (
 	NoComparison = "ComparisonError"
 )
 
-// settled is how long to wait before a refresh request. Several dependencies may arrive at once. The cluster also
+// arrivalWindow is how long to wait before a refresh request. Several dependencies may arrive at once. The cluster also
 // reports the time of the last comparison only in full seconds. A refresh in the same second would seem unanswered.
-const settled = 1200 * time.Millisecond
+const arrivalWindow = 1200 * time.Millisecond
 
 // Refresh is the memory of the last or planned refresh request of an Application, with the states of its
 // dependencies. It prevents a second request for the same states. The zero value means no dependencies. After a
@@ -32,8 +32,8 @@ type Refresh struct {
 	With string
 
 	// Due is when to request the refresh. Asked is set after the request.
-	Due   time.Time
-	Asked bool
+	Due       time.Time
+	Requested bool
 }
 
 // refresh requests a refresh of an Application with an Argo CD error, after the arrival of its project or
@@ -48,13 +48,13 @@ func (d *decision) refresh(app *argocd.Application) {
 	}
 	now := d.Refresh
 	if now.With != with {
-		now = Refresh{With: with, Due: d.Now.Add(settled)}
+		now = Refresh{With: with, Due: d.Now.Add(arrivalWindow)}
 	}
-	if now.Asked {
+	if now.Requested {
 		return
 	}
 	left := max(0, now.Due.Sub(d.Now))
-	if now.Asked = left == 0; now.Asked {
+	if now.Requested = left == 0; now.Requested {
 		d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: ptr.To("normal")}
 	}
 	d.plan.Refresh = &now

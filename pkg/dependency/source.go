@@ -23,8 +23,8 @@ type Spec struct {
 	// Elsewhere is the destination cluster; empty for the cluster of the Application itself.
 	Elsewhere argocd.Destination
 
-	// At is the namespace of the Application on its cluster.
-	At string
+	// ApplicationNamespace is the namespace of the Application on its cluster.
+	ApplicationNamespace string
 }
 
 // ReadSpec reads an Application and its requested operation. An unreadable Application has no dependencies. If only
@@ -38,7 +38,7 @@ func ReadSpec(app *argocd.Application) Spec {
 		return Spec{}
 	}
 	out := Spec{
-		Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, At: app.ClusterNamespace(),
+		Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, ApplicationNamespace: app.ClusterNamespace(),
 	}
 	for _, repo := range request.Sources {
 		if app.SourceAddress != "" && repo != "" {
@@ -58,7 +58,7 @@ func (f *Facts) Read(app *argocd.Application) Spec { return ReadSpec(f.Cluster.R
 func readSent(app *argocd.Application) Spec {
 	out := ReadSpec(app)
 	if request, err := authorization.ReadSent(app); err == nil {
-		out.Elsewhere, out.At = request.Elsewhere, app.Namespace
+		out.Elsewhere, out.ApplicationNamespace = request.Elsewhere, app.Namespace
 	}
 	return out
 }

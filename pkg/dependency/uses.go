@@ -32,8 +32,8 @@ func Uses(w *workv1.ManifestWork, known Credentials) (uses []Use, request bool) 
 // Keys returns the keys of an Application's possible dependency works, from the key of the own work and the spec.
 func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.NamespacedName {
 	keys := []types.NamespacedName{ProjectKey(own.Namespace, spec.Project), ObjectsKey(own)}
-	if len(validation.IsDNS1123Label(spec.At)) == 0 { // propagation refuses other names
-		keys = append(keys, NamespaceKey(own.Namespace, spec.At))
+	if len(validation.IsDNS1123Label(spec.ApplicationNamespace)) == 0 { // propagation refuses other names
+		keys = append(keys, NamespaceKey(own.Namespace, spec.ApplicationNamespace))
 	}
 	return append(keys, known.Keys(own.Namespace, spec)...)
 }
@@ -64,8 +64,8 @@ func (o Options) Ahead(w *workv1.ManifestWork) []types.NamespacedName {
 		if o.Projects && app.spec.Project != argocd.DefaultProject {
 			keys = append(keys, ProjectKey(w.Namespace, app.spec.Project))
 		}
-		if o.Namespaces && app.spec.At != o.ClusterNamespace && len(validation.IsDNS1123Label(app.spec.At)) == 0 {
-			keys = append(keys, NamespaceKey(w.Namespace, app.spec.At))
+		if o.Namespaces && app.spec.ApplicationNamespace != o.ClusterNamespace && len(validation.IsDNS1123Label(app.spec.ApplicationNamespace)) == 0 {
+			keys = append(keys, NamespaceKey(w.Namespace, app.spec.ApplicationNamespace))
 		}
 	}
 	return keys

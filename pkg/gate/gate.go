@@ -32,14 +32,14 @@ type Gate[I comparable, F any] struct {
 	// reason, or if no condition shows the gate.
 	Type, Reason string
 
-	// Holds are the intents that the gate can block.
-	Holds []I
+	// Blocks are the intents that the gate can block.
+	Blocks []I
 
 	// Ends is the end of the wait; by default an event.
 	Ends Ends
 
-	// Ask returns why the gate blocks; nil for a gate met during execution, and not asked before.
-	Ask F
+	// Check returns why the gate blocks; nil for a gate found during execution, and not asked before.
+	Check F
 }
 
 // Table contains all reasons to wait of a decision, in the order of the questions.
@@ -49,7 +49,7 @@ type Table[I comparable, F any] []Gate[I, F]
 func (t Table[I, F]) Of(intent I) iter.Seq[*Gate[I, F]] {
 	return func(yield func(*Gate[I, F]) bool) {
 		for n := range t {
-			if slices.Contains(t[n].Holds, intent) && !yield(&t[n]) {
+			if slices.Contains(t[n].Blocks, intent) && !yield(&t[n]) {
 				return
 			}
 		}
@@ -61,9 +61,9 @@ func (t Table[I, F]) Named(name string) *Gate[I, F] {
 	return &t[slices.IndexFunc(t, func(g Gate[I, F]) bool { return g.Name == name })]
 }
 
-// Answer is why a gate blocks. The zero value means: the gate is open.
+// Answer is why a gate blocks. The zero value means: the check passes.
 type Answer struct {
-	// Words are the reason, for the user who can remove the reason; empty for an open gate.
+	// Words are the reason, for the user who can remove the reason; empty for a passed check.
 	Words string
 
 	// Type and Reason replace the fields of the gate, unless empty.
@@ -73,17 +73,17 @@ type Answer struct {
 	After time.Duration
 }
 
-// Because returns the answer of a blocking gate.
-func Because(format string, args ...any) Answer { return Answer{Words: fmt.Sprintf(format, args...)} }
+// Blockf returns the answer of a blocking gate.
+func Blockf(format string, args ...any) Answer { return Answer{Words: fmt.Sprintf(format, args...)} }
 
-// Said is a line of a trace: the answer of a gate.
-type Said struct {
+// TraceEntry is a line of a trace: the answer of a gate.
+type TraceEntry struct {
 	// Gate is the name of the gate.
 	Gate string
 
 	// Work is the work in question, as namespace/name; empty for a gate of the decision's own object.
 	Work string
 
-	// Holds is why the gate blocks; empty for an open gate.
-	Holds string
+	// Words is why the gate blocks; empty for a passed check.
+	Words string
 }

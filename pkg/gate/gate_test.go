@@ -10,9 +10,9 @@ import (
 // TestTable: Of returns the gates of the intent, in the order of the table.
 func TestTable(t *testing.T) {
 	table := gate.Table[string, func() gate.Answer]{
-		{Name: "first", Holds: []string{"send"}},
-		{Name: "second", Holds: []string{"remove"}},
-		{Name: "third", Holds: []string{"remove", "send"}, Ends: gate.ByTime},
+		{Name: "first", Blocks: []string{"send"}},
+		{Name: "second", Blocks: []string{"remove"}},
+		{Name: "third", Blocks: []string{"remove", "send"}, Ends: gate.ByTime},
 	}
 	var names []string
 	for g := range table.Of("send") {
@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 
 // TestBecause: an answer with words blocks.
 func TestBecause(t *testing.T) {
-	if got := gate.Because("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
+	if got := gate.Blockf("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -9,27 +9,27 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Outcome is the result of a write without a failure.
-type Outcome int
+// WriteResult is the result of a write without a failure.
+type WriteResult int
 
 const (
 	// Written means that the hub has the written work.
-	Written Outcome = iota
+	Written WriteResult = iota
 
-	// Exists means that a work with the name of the work to be created exists already.
-	Exists
+	// AlreadyExists means that a work with the name of the work to be created exists already.
+	AlreadyExists
 
 	// Conflict means that the work differs from the work as read: the work has changed, or a new work has the name.
 	Conflict
 
-	// Gone means that the work no longer exists.
-	Gone
+	// NotFound means that the work no longer exists.
+	NotFound
 )
 
 // WriteWork makes all writes of the controllers to ManifestWorks: each call makes a single write of a work. An update
 // or a deletion applies only to the same work in the same version as read. The error is any other answer of the API
 // server. After a successful Create, w.Work is the created work of the API server.
-func WriteWork(ctx context.Context, c client.Writer, w *work.Write) (Outcome, error) {
+func WriteWork(ctx context.Context, c client.Writer, w *work.Write) (WriteResult, error) {
 	var err error
 	switch w.Verb {
 	case work.VerbCreate:
@@ -41,11 +41,11 @@ func WriteWork(ctx context.Context, c client.Writer, w *work.Write) (Outcome, er
 	}
 	switch {
 	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):
-		return Exists, nil
+		return AlreadyExists, nil
 	case apierrors.IsConflict(err):
 		return Conflict, nil
 	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):
-		return Gone, nil
+		return NotFound, nil
 	}
 	return Written, err
 }

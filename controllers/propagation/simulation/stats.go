@@ -63,19 +63,19 @@ func (w *World) decided(app key, p *delivery.Plan) {
 	for _, a := range p.Trace {
 		h := holding{app, a.Gate, a.Work}
 		switch holds := w.holding[h]; {
-		case a.Holds != "" && !holds:
+		case a.Words != "" && !holds:
 			w.stats.held[a.Gate]++
 			if w.holding == nil {
 				w.holding = map[holding]bool{}
 			}
 			w.holding[h] = true
-		case a.Holds == "" && holds:
+		case a.Words == "" && holds:
 			w.stats.opened[a.Gate]++
 			delete(w.holding, h)
 		}
 	}
 	for h := range w.holding {
-		said := func(a gate.Said) bool { return a.Gate == h.gate && a.Work == h.work }
+		said := func(a gate.TraceEntry) bool { return a.Gate == h.gate && a.Work == h.work }
 		if h.app == app && quiet[h.gate] && !slices.ContainsFunc(p.Trace, said) {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)
