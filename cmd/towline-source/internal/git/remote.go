@@ -82,6 +82,7 @@ func (m Mirror) Create(ctx context.Context) error {
 		{"config", "uploadpack.allowAnySHA1InWant", "true"},
 		{"config", "uploadpack.allowFilter", "true"},
 		{"config", "gc.auto", "0"},
+		{"config", "transfer.unpackLimit", "1"}, // a fetched pack is sent on as it is, and single objects are packed for each cluster
 	} {
 		if _, err := run(ctx, m.Dir, nil, args...); err != nil {
 			return err

@@ -29,6 +29,12 @@ const maxRequest = 64 << 20
 // ErrRequest means that the body of a request is not usable.
 var ErrRequest = errors.New("the body of the request is not usable")
 
+// cheapPacks are the variables for a pack without new deltas, from a single thread. The deltas of the fetched packs stay. A
+// commit makes all clusters ask at the same time, and the search for deltas costs more than the bytes.
+var cheapPacks = []string{
+	"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=pack.window", "GIT_CONFIG_VALUE_0=0", "GIT_CONFIG_KEY_1=pack.threads", "GIT_CONFIG_VALUE_1=1",
+}
+
 // misuses are parts of the error output of upload-pack about a body that is not Git's protocol.
 var misuses = []string{"protocol error", "unknown capability", "invalid command", "unexpected line", "hung up"}
 
@@ -69,7 +75,7 @@ func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-"+service+"-result")
-	err = pipe(r.Context(), m.Dir, env, body, out, "upload-pack", "--stateless-rpc", "--strict", ".")
+	err = pipe(r.Context(), m.Dir, append(env, cheapPacks...), body, out, "upload-pack", "--stateless-rpc", "--strict", ".")
 	if errors.Is(err, context.Canceled) {
 		return nil // the client has left
 	}

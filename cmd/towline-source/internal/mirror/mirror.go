@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,6 +72,7 @@ type Mirrors struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 	stale   map[string]time.Time // by address: the time of the last hint about a change
+	kept    int                  // the bytes of all kept answers
 }
 
 // An entry is the state of a mirror. The fields below mu belong to Mirrors.mu.
@@ -85,7 +87,18 @@ type entry struct {
 	digest  string
 	begun   time.Time // the start of the last successful look at the Git server
 	used    time.Time
+
+	// references are the full references of all Repositories with this mirror, so that a look for one Repository does not
+	// undo the look for the next. asked counts the additions, and looked is asked at the last successful look.
+	references    map[string]bool
+	asked, looked int
+
+	// answers are the kept answers about the references, by the question.
+	answers map[string]*git.Answer
 }
+
+// maxReferences is the maximum number of references in an entry. More references would not fit into a command of git.
+const maxReferences = 256
 
 // State is the last known state of a mirror.
 type State struct {
@@ -174,14 +187,29 @@ func (m *Mirrors) entry(r Repository) *entry {
 		m.entries[r.key()] = e
 	}
 	e.used = m.now()
+	e.ask(r.References)
 	return e
+}
+
+// ask adds references to the entry. The caller holds Mirrors.mu.
+func (e *entry) ask(references []string) {
+	for _, ref := range references {
+		if e.references[ref] {
+			continue
+		}
+		if len(e.references) >= maxReferences || e.references == nil {
+			e.references = map[string]bool{}
+		}
+		e.references[ref] = true
+		e.asked++
+	}
 }
 
 // fresh returns whether the mirror answers without a look at the Git server.
 func (m *Mirrors) fresh(e *entry, r Repository) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return e.state.Err == nil && !e.begun.IsZero() && m.now().Sub(e.begun) < m.Keep && m.stale[r.Address].Before(e.begun)
+	return e.state.Err == nil && !e.begun.IsZero() && e.looked == e.asked && m.now().Sub(e.begun) < m.Keep && m.stale[r.Address].Before(e.begun)
 }
 
 // refresh looks at the Git server, and fetches a change. Requests at the same time share a look. The end of a request
@@ -208,11 +236,17 @@ func (m *Mirrors) refresh(ctx context.Context, e *entry, r Repository) error {
 // look makes the mirror equal to the repository, and returns the start of the look.
 func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, error) {
 	began := m.now()
-	state, digest, err := m.update(ctx, e, r)
+	m.mu.Lock()
+	asked, references := e.asked, slices.Sorted(maps.Keys(e.references))
+	m.mu.Unlock()
+	state, digest, err := m.update(ctx, e, r, references)
 	m.mu.Lock()
 	e.state, e.state.Checked, e.state.Err = state, m.now(), err
 	if err == nil {
-		e.begun, e.digest = began, digest
+		if e.digest != digest {
+			m.forget(e)
+		}
+		e.begun, e.digest, e.looked = began, digest, asked
 	}
 	m.mu.Unlock()
 	if err == nil && state.Fetched.After(began) {
@@ -222,7 +256,7 @@ func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, 
 }
 
 // update reads the references of the repository, and fetches the content if the references differ from the mirror's.
-func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, string, error) {
+func (m *Mirrors) update(ctx context.Context, e *entry, r Repository, references []string) (State, string, error) {
 	m.mu.Lock()
 	state, before := e.state, e.digest
 	m.mu.Unlock()
@@ -236,7 +270,6 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository) (State, st
 		return state, before, err
 	}
 	remote := git.Remote{URL: r.Address, Env: env}
-	references := slices.Compact(slices.Sorted(slices.Values(r.References)))
 	lookCtx, cancel := context.WithTimeoutCause(ctx, m.LookTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.LookTimeout))
 	defer cancel()
 	refs, err := git.ReadRefs(lookCtx, remote, references)
@@ -303,6 +336,7 @@ func (m *Mirrors) remove(e *entry) {
 	e.using.Lock()
 	defer e.using.Unlock()
 	m.mu.Lock()
+	m.forget(e)
 	e.digest, e.begun, e.state.Bytes = "", time.Time{}, 0
 	m.mu.Unlock()
 	_ = os.RemoveAll(e.Dir) // a rest is overwritten by the next fetch

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,6 +218,89 @@ func TestFurtherReferences(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReferencesOfTwoClusters: a second cluster with further references sees them at once, and neither cluster makes the
+// other's look a change.
+func TestReferencesOfTwoClusters(t *testing.T) {
+	w := newWorld(t)
+	w.server.Push("HEAD:refs/pull/7/head")
+	use := func(references ...string) {
+		t.Helper()
+		repo := w.repo
+		repo.References = references
+		err := w.Use(t.Context(), repo, nil, func(m git.Mirror) error {
+			for _, ref := range references {
+				gittest.Git(t, m.Dir, "rev-parse", ref)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	use()
+	use("refs/pull/7/head") // within Keep
+	state, _ := w.State(w.repo)
+	for range 3 {
+		w.pass(4 * time.Second)
+		use()
+		w.pass(4 * time.Second)
+		use("refs/pull/7/head")
+	}
+	if now, _ := w.State(w.repo); !now.Fetched.Equal(state.Fetched) || now.Checked.Equal(state.Checked) {
+		t.Errorf("the state was %+v, and is %+v", state, now)
+	}
+	for i := range 2 * maxReferences {
+		w.entry(Repository{Address: w.repo.Address, Credential: w.repo.Credential, References: []string{fmt.Sprintf("refs/pull/%d/head", i)}})
+	}
+	if e := w.entry(w.repo); len(e.references) > maxReferences {
+		t.Errorf("the mirror has %d references", len(e.references))
+	}
+}
+
+// TestAnswers: an answer about the references is read once, until the references change.
+func TestAnswers(t *testing.T) {
+	w := newWorld(t)
+	reads := 0
+	ask := func(question string, length int) string {
+		t.Helper()
+		out, err := w.Answer(t.Context(), w.repo, question, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
+			reads++
+			head, err := gittest.Try(ctx, m.Dir, "rev-parse", "HEAD")
+			return &git.Answer{Body: []byte(head + question + strings.Repeat(" ", length))}, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out.Body))
+	}
+	first := ask("a", 0)
+	if ask("a", 0) != first || reads != 1 || ask("b", 0) == first || reads != 2 {
+		t.Errorf("%d reads", reads)
+	}
+	second := w.server.Commit("b", "2")
+	w.pass(4 * time.Second)
+	if got := ask("a", 0); got != second+"\na" || reads != 3 {
+		t.Errorf("after a commit, the answer is %q with %d reads", got, reads)
+	}
+	for i := range 3 * maxAnswers {
+		ask(fmt.Sprint(i), git.MaxAnswer/2)
+	}
+	kept := 0
+	for _, e := range w.entries {
+		for _, answer := range e.answers {
+			kept += len(answer.Body)
+		}
+	}
+	if kept != w.kept || kept > maxKept || kept == 0 {
+		t.Errorf("%d bytes are kept, and %d counted", kept, w.kept)
+	}
+	failing := errors.New("broken")
+	_, err := w.Answer(t.Context(), w.repo, "fails", func(context.Context, git.Mirror) (*git.Answer, error) { return nil, failing })
+	if !errors.Is(err, failing) {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -55,10 +55,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		http.Error(w, message, code)
 		return
 	}
-	done, ok := h.limits.begin(cluster)
+	done, ok := h.limits.ofCluster(r.Context(), cluster)
 	if !ok {
-		w.Header().Set("Retry-After", "5")
-		http.Error(w, "too many requests of this cluster, or of all clusters, at the same time", http.StatusTooManyRequests)
+		tooMany(w)
 		return
 	}
 	defer done()
@@ -67,24 +66,64 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		h.fail(w, err, cluster, name)
 		return
 	}
-	wanted, err := wants(r, path)
+	body, err := readBody(r, path)
 	if err != nil {
 		http.Error(w, git.ErrRequest.Error(), http.StatusBadRequest)
 		return
 	}
 	answer := &begun{ResponseWriter: w}
 	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References}
-	err = h.mirrors.Use(r.Context(), repository, wanted, func(m git.Mirror) error { return m.Serve(answer, r, path) })
+	err = h.answer(answer, r, path, repository, body)
 	switch {
 	case err == nil:
 	case answer.begun:
 		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take the part for the whole
+	case errors.Is(err, errTooMany):
+		tooMany(w)
 	case errors.Is(err, git.ErrRequest):
 		http.Error(w, git.ErrRequest.Error(), http.StatusBadRequest)
 	default:
 		h.fail(w, err, cluster, name)
 	}
+}
+
+// errTooMany means that too many requests wait for an answer.
+var errTooMany = errors.New("too many requests of this cluster, or of all clusters, at the same time")
+
+func tooMany(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "5")
+	http.Error(w, errTooMany.Error(), http.StatusTooManyRequests)
+}
+
+// answer answers a permitted request: a question about the references from memory, and all other requests by git.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, path string, repository mirror.Repository, body body) error {
+	if body.question != "" {
+		out, err := h.mirrors.Answer(r.Context(), repository, body.question, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
+			done, ok := h.limits.of(ctx, h.limits.questions)
+			if !ok {
+				return nil, errTooMany
+			}
+			defer done()
+			asked := r.Clone(ctx) // other requests wait for the same answer, so the answer must not need this request
+			asked.Body = io.NopCloser(bytes.NewReader(body.head))
+			return m.Answer(asked, path)
+		})
+		switch {
+		case err == nil:
+			maps.Copy(w.Header(), out.Header)
+			_, err := w.Write(out.Body)
+			return err
+		case !errors.Is(err, git.ErrLongAnswer):
+			return err
+		}
+	}
+	done, ok := h.limits.of(r.Context(), h.limits.all)
+	if !ok {
+		return errTooMany
+	}
+	defer done()
+	return h.mirrors.Use(r.Context(), repository, body.wanted, func(m git.Mirror) error { return m.Serve(w, r, path) })
 }
 
 // fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
@@ -139,26 +178,48 @@ func (b *begun) Flush() {
 // wantLine matches a wanted object in a request of git.
 var wantLine = regexp.MustCompile(`want ([0-9a-f]{40,64})`)
 
-// maxWants is the length of the part of a body in which wants looks for objects. Git names the wanted objects first.
-const maxWants = 16 << 10
+// maxHead is the length of the part of a body that readBody reads. Git names the wanted objects first.
+const maxHead = 16 << 10
 
-// wants returns the objects that a request for a pack wants. The body of the request stays readable. A compressed body
-// is not searched: git compresses bodies with many negotiated commits, and the first request of a fetch is small.
-func wants(r *http.Request, path string) ([]string, error) {
-	if path != git.PackPath || r.Header.Get("Content-Encoding") != "" {
-		return nil, nil
+// lsRefs begins the body of a question about the references, in version 2 of Git's protocol. The first four characters
+// are a length.
+var lsRefs = regexp.MustCompile(`^[0-9a-f]{4}command=ls-refs\n`)
+
+// A body is the read part of a request's body.
+type body struct {
+	// head is the beginning of the body.
+	head []byte
+
+	// wanted are the objects that a request for a pack wants.
+	wanted []string
+
+	// question identifies a question about the references; empty for all other requests.
+	question string
+}
+
+// readBody reads the beginning of a request's body. The body of the request stays readable. A compressed body is not
+// read: git compresses bodies with many negotiated commits, and the first request of a fetch is small.
+func readBody(r *http.Request, path string) (body, error) {
+	if path == git.RefsPath {
+		return body{question: path + "\x00" + r.Header.Get("Git-Protocol")}, nil
 	}
-	head, err := io.ReadAll(io.LimitReader(r.Body, maxWants))
+	if r.Header.Get("Content-Encoding") != "" {
+		return body{}, nil
+	}
+	head, err := io.ReadAll(io.LimitReader(r.Body, maxHead))
 	if err != nil {
-		return nil, err
+		return body{}, err
 	}
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
-	var out []string
+	out := body{head: head}
 	for _, match := range wantLine.FindAllSubmatch(head, -1) {
-		out = append(out, string(match[1]))
+		out.wanted = append(out.wanted, string(match[1]))
+	}
+	if len(head) < maxHead && lsRefs.Match(head) {
+		out.question = r.Header.Get("Git-Protocol") + "\x00" + string(head)
 	}
 	return out, nil
 }
@@ -171,35 +232,6 @@ func Shown(address string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-// limits bound the requests at the same time.
-type limits struct {
-	byCluster, all int
-
-	mu    sync.Mutex
-	open  map[string]int
-	total int
-}
-
-// begin takes a place for a request of a cluster, and returns the function that gives the place back. The bool is false
-// without a free place.
-func (l *limits) begin(cluster string) (func(), bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.total >= l.all || l.open[cluster] >= l.byCluster {
-		return nil, false
-	}
-	l.total++
-	l.open[cluster]++
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.total--
-		if l.open[cluster]--; l.open[cluster] == 0 {
-			delete(l.open, cluster)
-		}
-	}, true
 }
 
 // watchesEnd is how long a stopping server waits for open answers.

@@ -91,7 +91,7 @@ func New(o *Options, hub Hub, mirrors *mirror.Mirrors, log logr.Logger) (*generi
 	}
 	return install(config, scheme, &handler{
 		hub: hub, mirrors: mirrors, log: log,
-		limits: &limits{all: o.MaxRequests, byCluster: o.MaxClusterRequests, open: map[string]int{}},
+		limits: newLimits(o.MaxRequests, o.MaxClusterRequests),
 	})
 }
 

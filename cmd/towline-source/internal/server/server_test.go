@@ -34,15 +34,16 @@ import (
 
 const cluster = "cluster1"
 
-// fakeHub permits cluster the repository of a Git server.
+// fakeHub permits cluster, or all clusters, the repository of a Git server.
 type fakeHub struct {
 	grant  grants.Grant
 	fails  error
 	public bool // no credential
+	all    bool
 }
 
 func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, error) {
-	if of != cluster || name != h.grant.Name {
+	if of != cluster && !h.all || name != h.grant.Name {
 		return grants.Grant{}, false, nil
 	}
 	return h.grant, true, nil
@@ -84,7 +85,7 @@ func serve(t *testing.T) *world {
 	server := gittest.New(t)
 	w := &world{
 		T: t, git: server, hub: &fakeHub{grant: grants.Grant{Name: source.Name("default", server.URL), Address: server.URL, Projects: []string{"default"}}},
-		limits: &limits{all: 10, byCluster: 10, open: map[string]int{}},
+		limits: newLimits(10, 10),
 	}
 	mirrors, err := mirror.New(mirror.Options{
 		Dir: t.TempDir(), Keep: time.Millisecond, MaxBytes: 1 << 20, MaxTotal: 1 << 20, LookTimeout: 30 * time.Second, FetchTimeout: 30 * time.Second,
@@ -373,10 +374,11 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestLimits: a request waits for a place, and is refused after some time.
 func TestLimits(t *testing.T) {
 	w := serve(t)
-	w.limits.byCluster = 1
-	done, ok := w.limits.begin(cluster)
+	w.limits.byCluster, w.limits.patience = 1, 100*time.Millisecond
+	done, ok := w.limits.ofCluster(t.Context(), cluster)
 	if !ok {
 		t.Fatal("no place")
 	}
@@ -384,12 +386,30 @@ func TestLimits(t *testing.T) {
 	if code, body := w.get(path); code != http.StatusTooManyRequests {
 		t.Errorf("the second request gets %d %s", code, body)
 	}
-	done()
+	w.limits.patience = time.Minute
+	time.AfterFunc(100*time.Millisecond, done)
 	if code, body := w.get(path); code != http.StatusOK {
 		t.Errorf("the next request gets %d %s", code, body)
 	}
-	if len(w.limits.open) != 0 || w.limits.total != 0 {
-		t.Errorf("places are left over: %v", w.limits.open)
+	if len(w.limits.clusters) != 0 {
+		t.Errorf("places are left over: %v", w.limits.clusters)
+	}
+	if !w.limits.all.TryAcquire(10) {
+		t.Fatal("places of all clusters are left over")
+	}
+	w.limits.patience = 100 * time.Millisecond
+	if code, body := w.get(path); code != http.StatusOK {
+		t.Errorf("a question about the references gets %d %s", code, body)
+	}
+	if out, err := w.client(cluster, w.hub.grant.Name, "clone", "--quiet", "URL", t.TempDir()); err == nil || !strings.Contains(out, "429") {
+		t.Errorf("a request for a pack gets %s (%v)", out, err)
+	}
+	if !w.limits.questions.TryAcquire(maxQuestions) {
+		t.Fatal("places of questions are left over")
+	}
+	w.git.Commit("new", "references")
+	if code, body := w.get(path); code != http.StatusTooManyRequests {
+		t.Errorf("a question with a new answer gets %d %s", code, body)
 	}
 }
 
