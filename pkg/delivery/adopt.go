@@ -49,7 +49,7 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 		if _, changed := work.Update(v.Own, desired); changed {
 			work.SetUpdateMode(desired, work.ForceApply)
 		}
-	case claim == work.ReadOnly && !missing(v.Own) && !work.FoundReleased(v.Own):
+	case claim == work.ReadOnly && work.Found(v.Own) != metav1.ConditionFalse && !work.FoundReleased(v.Own):
 		work.SetUpdateMode(desired, claims[v.adoption()])
 	case work.RefusedForMark(v.Own): // by force: all other fields equal the hub's, or belong to the agent or to no manager
 	case work.RefusedForEdit(v.Own): // by force: the hub decides about its own Application
@@ -88,7 +88,7 @@ var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.Reason
 
 // adopted returns the verdict of adoptionRefused for the work of an Application.
 func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
-	why := refusedBy(w)
+	why := work.RefusedBy(w)
 	if why == "" {
 		return pass
 	}
@@ -105,27 +105,4 @@ func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
 	}
 	problem.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
 	return problem
-}
-
-// refusedBy returns why the agent has not taken over the existing Application; empty for no existing Application, and
-// before the agent's report.
-func refusedBy(w *workv1.ManifestWork) string {
-	switch work.UpdateModeOf(w) {
-	case work.Apply:
-		if work.RefusedForEdit(w) || work.AsksOrigin(w) && !work.Reported(w) {
-			return "" // about to be applied by force, or not known yet
-		}
-		return work.Refused(w)
-	case work.ReadOnly:
-		if found(w) == metav1.ConditionTrue {
-			return "the Application is on the cluster"
-		}
-	case work.ForceApply, work.CreateOnly:
-	}
-	return ""
-}
-
-// missing reports whether the agent of a ReadOnly work has found no Application.
-func missing(w *workv1.ManifestWork) bool {
-	return work.UpdateModeOf(w) == work.ReadOnly && notThere(w)
 }

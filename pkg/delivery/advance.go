@@ -5,7 +5,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/gate"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass. If a check
@@ -42,6 +41,7 @@ func (d *decision) advance(list []*Gate, s *subject) *block {
 		if d.plan.trace(g, s, out.Words); out.Words == "" {
 			continue
 		}
+		out = d.watched(g, s, out)
 		for _, c := range out.changes {
 			d.plan.addStep(Step{Write: c})
 		}
@@ -52,7 +52,6 @@ func (d *decision) advance(list []*Gate, s *subject) *block {
 			d.plan.dropFinalizers(d.App)
 		}
 		d.plan.Events = append(d.plan.Events, out.events...)
-		d.watch(g, s, &out.verdict)
 		return blockOf(g, out.verdict)
 	}
 	return nil
@@ -64,15 +63,16 @@ func (d *decision) require(n Need) bool {
 	return d.plan.Need != 0
 }
 
-// watch makes sure that the end of a wait for a work is noticed. The cache selects works by the pull label. Older
-// controllers did not label the works of ApplicationSets, so watch adds the label. During a pause, watch writes
-// nothing and shortens the wait.
-func (d *decision) watch(g *Gate, s *subject, v *verdict) {
+// watched extends a wait for a work, so that the end of the wait is noticed. The cache selects works by the pull label.
+// Older controllers did not label the works of ApplicationSets, and each write adds the label. During a pause, the
+// result has no write and a shorter wait.
+func (v *view) watched(g *Gate, s *subject, o outcome) outcome {
 	switch {
-	case s == nil || g.Ends != gate.ByEvent || d.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
+	case s == nil || g.Ends != gate.ByEvent || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
+		return o
 	case g.Type == paused:
-		v.After = soonest(v.After, slowRecheck)
-	default:
-		d.plan.addStep(Step{Write: work.Change(s.ManifestWork, s.DeepCopy())})
+		o.After = soonest(o.After, slowRecheck)
+		return o
 	}
+	return o.changing(s.ManifestWork, s.DeepCopy())
 }

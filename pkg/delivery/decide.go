@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/gate"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // Intent is the present purpose of an Application.
@@ -56,7 +56,8 @@ func Decide(f Facts, o Options) Plan {
 	if f.App != nil {
 		f.App = f.Clusters[f.App.Cluster()].Reading(f.App)
 	}
-	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}}}
+	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}, reports: map[reportOf]*feedback.Observation{}}}
+	d.ahead, d.remembered = d.firstClaimant(), d.remembers()
 	d.plan.Trace = make([]gate.TraceEntry, 0, usualAnswers)
 	d.plan.Intent = intentOf(&f)
 	kept, pending, stops := d.revoke() // the author's settings do not keep a work without a right
@@ -104,12 +105,6 @@ func intentOf(f *Facts) Intent {
 		return End
 	}
 	return HandBack
-}
-
-// delete plans the deletion of a work, with the log entry and the events.
-func (d *decision) delete(s *subject, as ending) {
-	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
-	d.going[s.UID] = true
 }
 
 // noOperationState removes the operation from the status.

@@ -41,10 +41,10 @@ func TestStepsOfAPlan(t *testing.T) {
 	if d.deletionRequested(a) || d.plan.Steps[2].Log != "first" {
 		t.Errorf("what is changed leaves, or is changed twice: %+v", d.plan.Steps[2])
 	}
-	d.delete(d.subject(a), removed)
+	d.endWork(d.subject(a), &exit{as: removed})
 	d.plan.addStep(Step{Write: work.Change(a, a), Log: "third"})
-	d.delete(d.subject(b), removed)
-	d.delete(d.subject(b), leftThere)
+	d.endWork(d.subject(b), &exit{as: removed})
+	d.endWork(d.subject(b), &exit{as: leftThere})
 	var got []string
 	for _, s := range d.plan.Steps {
 		got = append(got, string(s.Verb)+" "+s.Log)

@@ -43,7 +43,10 @@ func (d *decision) deliver() {
 		withheld = d.withhold()
 	}
 	if d.sendable = b == nil; d.sendable {
-		b = d.send(withheld != nil)
+		var r *relaying
+		if r, b = d.send(withheld != nil); b == nil && !r.told {
+			b = d.cleanUpFormerWorks(r.changed)
+		}
 	} else {
 		b = d.unsent(b)
 	}
@@ -105,7 +108,7 @@ func (d *decision) dropReplaced() {
 	}
 	for _, w := range d.Others {
 		if isHere(w, d.App) {
-			d.plan.addCondition(d.drop(d.subject(w)))
+			d.plan.addCondition(d.endWork(d.subject(w), replacement))
 		}
 	}
 }
@@ -127,12 +130,12 @@ var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRe
 
 // send writes the work of a permitted Application. withheld is true if the requested operation stays on the hub: see
 // withhold. The Application is not sendable if a problem prevents the write: see freeze.
-func (d *decision) send(withheld bool) *block {
+func (d *decision) send(withheld bool) (*relaying, *block) {
 	to := d.allowed()
 	r, b := d.relay(to, withheld)
 	if b != nil || r.told {
 		d.plan.Silent, d.sendable = r.told, r.told
-		return b
+		return r, b
 	}
 	desired, err := r.render()
 	if (err != nil || d.Refusal != nil) && d.plan.Refreshed == RefreshAnswered {
@@ -141,47 +144,49 @@ func (d *decision) send(withheld bool) *block {
 	}
 	d.sendable = err == nil && d.Refusal == nil
 	if err != nil {
-		return d.plan.blockAt(payloadInvalid, unrendered(err))
+		return r, d.plan.blockAt(payloadInvalid, unrendered(err))
 	}
 	work.ExecuteAs(desired, d.Executor)
 	if d.GrantedBy != "" {
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationGrantedBy, d.GrantedBy)
 	}
 	if d.Refusal != nil {
-		return d.plan.blockAt(writeRefused, rejected(d.Refusal))
+		return r, d.plan.blockAt(writeRefused, rejected(d.Refusal))
 	}
 	d.plan.addWait(Wait{After: r.after})
-	current, changed := d.write(desired, to)
-	if v := d.adopted(current, to); !changed && v.Words != "" {
-		return d.plan.blockAt(adoptionRefused, v)
+	if r.changed = d.write(desired, to); r.changed {
+		return r, nil
 	}
-	return d.cleanUpFormerWorks(current, changed)
+	if v := d.adopted(d.Own, to); v.Words != "" {
+		return r, d.plan.blockAt(adoptionRefused, v)
+	}
+	return r, nil
 }
 
-// write creates the work, or updates the work after a change on the hub or an edit by a user. write returns the work,
-// and whether the agent must apply the work again.
-func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (current *workv1.ManifestWork, changed bool) {
+// write creates the work, or updates the work after a change on the hub or an edit by a user. write reports whether
+// the agent must apply the work again.
+func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (changed bool) {
 	switch {
 	case d.Own == nil:
 		d.claim(desired, to)
 		d.create(desired)
-		return desired, true
+		return true
 	case d.deletionRequested(d.Own): // the end of the work wakes the controller, and the next decision creates the work again
 		if d.OwnUnwatched {
 			d.plan.addWait(Wait{After: poll})
 		}
-		return d.Own, false
+		return false
 	}
 	work.TakeOver(desired, d.Own)
 	told := d.setBack(desired, to)
 	d.claim(desired, to)
 	updated, differs := work.Update(d.Own, desired)
 	if !differs {
-		return d.Own, false
+		return false
 	}
 	takes := targetIn(d.Own, to) != targetIn(updated, to)
 	d.plan.addStep(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes, Events: told})
-	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
+	return !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
 // create plans the creation of the work. If a cluster has reported on the Application and no other work exists, an

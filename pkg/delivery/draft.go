@@ -69,7 +69,7 @@ func (p *Plan) addCondition(b *block) {
 	if b == nil {
 		return
 	}
-	p.addWait(b.Wait)
+	p.Wait = p.Wait.and(b.Wait)
 	if b.Type == "" {
 		return
 	}

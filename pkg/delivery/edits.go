@@ -7,7 +7,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -65,8 +64,7 @@ func (d *decision) editSeen(desired *workv1.ManifestWork, to *argocd.Application
 	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !applied(d.Own) {
 		return ""
 	}
-	seen := feedback.Parse(&d.Own.Status, work.Identifier(to))
-	return seen.Edit
+	return d.report(d.Own, to).Edit
 }
 
 // pauseAfter returns the time between a repair and the next repair.

@@ -57,11 +57,7 @@ func (d *decision) finalize() {
 	}
 	var first *block
 	for _, w := range ws {
-		if d.earlier(w) {
-			first = firstOf(first, d.endOrphan(ofEnded(w)))
-		} else {
-			first = firstOf(first, d.remove(d.subject(w)))
-		}
+		first = firstOf(first, d.endWork(d.leaving(w)).shown())
 	}
 	awaited := only(ws, func(w *workv1.ManifestWork) bool { return !d.earlier(w) })
 	switch {
@@ -88,7 +84,7 @@ func (d *decision) await(ws works) {
 		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !work.SideManifestsKept(w) {
 			continue
 		}
-		if b := d.drop(d.subject(w)); b != nil {
+		if b := d.endWork(d.subject(w), replacement); b != nil {
 			d.plan.addCondition(b)
 			return
 		}

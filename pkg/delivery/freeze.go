@@ -6,7 +6,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -79,7 +78,7 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
 	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
-	if seen := feedback.Parse(&w.Status, work.Identifier(work.ApplicationOn(v.App, w))); operations(&seen).Busy {
+	if operations(v.report(w, work.ApplicationOn(v.App, w))).Busy {
 		words += ". An operation still runs on the cluster, and may deploy newer commits: terminate the operation on the cluster"
 	}
 	return words, false
@@ -92,8 +91,7 @@ func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 		return work.Freeze(w)
 	}
 	last := work.Sent(w).Last
-	seen := feedback.Parse(&w.Status, work.Identifier(work.ApplicationOn(v.App, w)))
-	requests, unanswered := answered(w, last, last.ID, operations(&seen), v.Now)
+	requests, unanswered := answered(w, last, last.ID, operations(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
 	if unanswered || requests.Last.State == relay.OnItsWay {
 		return w, false
 	}

@@ -60,7 +60,7 @@ func (d *decision) withhold() *block {
 		_, err = relay.WithID(d.App.Operation.Raw, "") // the operation gets an identity when the work carries the operation
 	}
 	if err != nil {
-		return d.plan.blockAt(operationUnread, unreadOperation(err))
+		return d.plan.blockAt(operationUnread, blockf(unreadOperation, err))
 	}
 	if r := d.OperationRefused; r != nil {
 		return d.plan.blockAt(operationForbidden,
@@ -69,6 +69,5 @@ func (d *decision) withhold() *block {
 	return nil
 }
 
-func unreadOperation(err error) verdict {
-	return blockf("the requested operation cannot be read: %s: request the operation again", err)
-}
+// unreadOperation is the message about an unreadable operation.
+const unreadOperation = "the requested operation cannot be read: %s: request the operation again"

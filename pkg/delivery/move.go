@@ -12,7 +12,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -22,14 +21,14 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 	return cmp.Or(app.Annotations[apis.AnnotationMoveOrder], o.Order) == apis.MoveOldFirst
 }
 
-// left returns how much longer the old cluster keeps an Application after the apply on the new cluster; zero for a
+// keptFor returns how much longer the old cluster keeps an Application after the apply on the new cluster; zero for a
 // healthy Application. The timeout counts from the creation of the new work.
-func (o MoveOptions) left(app *argocd.Application, current *workv1.ManifestWork, now time.Time) time.Duration {
-	seen := feedback.Parse(&current.Status, work.Identifier(app))
-	if seen.Status.Health.Status == "Healthy" && found(current) == metav1.ConditionTrue { // a missing Application keeps its last health
+func (v *view) keptFor() time.Duration {
+	seen := v.report(v.Own, v.App)
+	if seen.Status.Health.Status == "Healthy" && work.Found(v.Own) == metav1.ConditionTrue { // a missing Application keeps its last health
 		return 0
 	}
-	return max(0, o.Timeout-now.Sub(current.CreationTimestamp.Time))
+	return max(0, v.Move.Timeout-v.Now.Sub(v.Own.CreationTimestamp.Time))
 }
 
 // arriving are the steps, in order, before the delivery of an Application to a new cluster. The two steps for
@@ -205,20 +204,20 @@ func (v *view) keptAgain() time.Duration {
 	return 0
 }
 
-// cleanUpFormerWorks deletes the former works of the Application after current has replaced them. On the same
-// cluster, current must be applied first, so that the Application gets the new owner before it loses the old owner.
-// On other clusters, the Application must be healthy at its new place, or the timeout must be over. changed is true
-// if current is not written yet.
-func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool) *block {
+// cleanUpFormerWorks deletes the former works of the Application after the own work has replaced them. On the same
+// cluster, the own work must be applied first, so that the Application gets the new owner before it loses the old
+// owner. On other clusters, the Application must be healthy at its new place, or the timeout must be over. changed is
+// true if the agent must first apply the own work again.
+func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	kept := func(w *workv1.ManifestWork) bool { return !d.leftByOlder(w) }
 	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
 	switch {
 	case len(former) == 0:
 		return d.moves("")
-	case changed || !applied(current):
+	case changed || !applied(d.Own):
 		return d.moves(d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
-	left := d.Move.left(d.App, current, d.Now)
+	left := d.keptFor()
 	d.plan.addWait(Wait{After: left})
 	first := d.removeFormer(former, left)
 	switch {
@@ -242,13 +241,11 @@ func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
 		var b *block
 		switch {
 		case isHere(w, d.App):
-			b = d.drop(d.subject(w))
+			b = d.endWork(d.subject(w), replacement)
 		case d.leftByOlder(w):
 		case left > 0 && w.Namespace != d.App.Cluster():
-		case w.Name != work.Name(d.App):
-			b = d.endOrphan(ofEnded(w))
 		default:
-			b = d.remove(d.subject(w))
+			b = d.endWork(d.leaving(w)).shown()
 		}
 		first = firstOf(first, b)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -23,11 +22,12 @@ import (
 // accepted is not awaited either.
 func (v *view) underway(s *subject) *relay.Cluster {
 	w := s.ManifestWork
-	if len(cascade(s.app)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation belongs to an Application of another owner
+	refused := work.RefusedBy(w) != "" // the operation belongs to an Application of another owner
+	if refused || len(cascade(s.app)) == 0 || work.Found(w) == metav1.ConditionFalse {
 		return nil
 	}
-	seen := feedback.Parse(&w.Status, work.Identifier(work.ApplicationOn(s.app, w)))
-	there := operations(&seen)
+	seen := v.report(w, work.ApplicationOn(s.app, w))
+	there := operations(seen)
 	if !unfinished(w, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
 		return nil
 	}

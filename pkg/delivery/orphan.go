@@ -42,7 +42,7 @@ func (d *decision) orphanWork(s *subject) *block {
 	case d.deletionRequested(s.ManifestWork):
 		return nil
 	case work.Released(s.ManifestWork), s.Annotations[apis.AnnotationOrphaned] == AfterRestoreAdopt:
-		return d.releaseWork(s)
+		return d.endWork(s, release)
 	}
 	if b := d.advance(orphaned, s); b != nil {
 		return b
@@ -50,31 +50,14 @@ func (d *decision) orphanWork(s *subject) *block {
 	lost := d.lost(s.ManifestWork)
 	switch {
 	case lost && d.afterRestore(s.ManifestWork) == AfterRestoreAdopt:
-		return d.releaseWork(s)
+		return d.endWork(s, release)
 	case lost:
 		return d.keep(s)
 	}
-	b := d.endOrphan(s)
+	b := d.endWork(d.leaving(s.ManifestWork))
 	d.plan.tellOfOutage(s.ManifestWork, d.Facts)
 	return b
 }
-
-// endOrphan removes the Application of an ended hub Application from the cluster, and keeps the workload. A work with
-// a request is released instead, because the content after the request is unknown. A user's decision on the work has
-// priority: while Towline waits for the cluster, the user can still keep the Application.
-func (d *decision) endOrphan(s *subject) *block {
-	said := s.Annotations[apis.AnnotationOrphaned]
-	switch {
-	case d.deletionRequested(s.ManifestWork), said == AfterRestoreHold:
-		return nil
-	case work.Released(s.ManifestWork), work.CarriesRequest(s.ManifestWork), said == AfterRestoreAdopt:
-		return d.releaseWork(s)
-	}
-	return d.remove(s)
-}
-
-// ofEnded returns the work of an earlier Application of the same name, missing on the hub.
-func ofEnded(w *workv1.ManifestWork) *subject { return &subject{w, nil} }
 
 // afterRestore returns the rule for a work with a lost Application: the rule on the work, or else the rule for all
 // works.

@@ -32,13 +32,15 @@ var outlasting = []*Gate{
 func outlastOutage(v *view, _ *subject) outcome {
 	c := v.target()
 	deleted, since := v.App.DeletionTimestamp.Unix(), c.Since
-	away, settled := c.Unreachable != "", since+int64(OutageGrace/time.Second)
+	away, settled, brought := c.Unreachable != "", since+int64(OutageGrace/time.Second), v.brought()
+	// A work that is younger than the present availability of its cluster has seen no outage.
+	outlived := func(w *workv1.ManifestWork) bool { return w.CreationTimestamp.Unix() <= since }
 	switch {
 	case !v.endsByItself() || since == 0 || !away && deleted > settled:
 		return done
 	case v.Own == nil && !v.knows(NeedOwn):
 		return outcome{verdict: require(NeedOwn)}
-	case len(v.brought()) == 0, !away && !v.outlived(since):
+	case len(brought) == 0, !away && !slices.ContainsFunc(brought, outlived):
 		return done
 	case !v.knows(NeedChoice):
 		return outcome{verdict: require(NeedChoice)}
@@ -52,7 +54,7 @@ func outlastOutage(v *view, _ *subject) outcome {
 			"continues unchanged. If the Placement does not choose the cluster within %s, the Application is removed from the "+
 			"cluster", strings.TrimSuffix(c.Unreachable, "."), OutageGrace)
 	case !away && v.Choice.Chosen:
-		return v.goesOn()
+		return v.goesOn(brought)
 	case !away && v.Now.Unix() < settled:
 		wait := v.heldBack("cluster %s is available again since %s; if the Placement does not choose the cluster before %s, the Application is "+
 			"removed from the cluster",
@@ -76,12 +78,6 @@ func (v *view) brought() works {
 	return only(v.staying(v.all()), func(w *workv1.ManifestWork) bool { return !v.earlier(w) && !deletableUnseen(w, false) })
 }
 
-// outlived reports whether a work is older than the present availability of its cluster. A younger work has seen no
-// outage.
-func (v *view) outlived(since int64) bool {
-	return slices.ContainsFunc(v.brought(), func(w *workv1.ManifestWork) bool { return w.CreationTimestamp.Unix() <= since })
-}
-
 // heldBack explains why an outage delays a removal, and the possible action.
 func (v *view) heldBack(format string, args ...any) outcome {
 	wait := waitf("the deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove the Application "+
@@ -97,13 +93,13 @@ func (v *view) heldBack(format string, args ...any) outcome {
 	return wait
 }
 
-// goesOn keeps the works of an Application for its successor from the ApplicationSet, and then removes the
-// Application from the hub. The works are marked first: their change wakes the controller for the next decision. The
-// works on a paused cluster are not written, and a work without the mark would be removed after the pause. So the
+// goesOn keeps the works that have brought an Application for its successor from the ApplicationSet, and then removes
+// the Application from the hub. The works are marked first: their change wakes the controller for the next decision.
+// The works on a paused cluster are not written, and a work without the mark would be removed after the pause. So the
 // Application stays until the end of the pause, which wakes the controller.
-func (v *view) goesOn() outcome {
+func (v *view) goesOn(brought works) outcome {
 	wait, marked, paused := outcome{}, true, ""
-	for _, w := range v.brought() {
+	for _, w := range brought {
 		if returnsBy(w, v.Now).Sub(v.Now) > ReturnWindow/2 {
 			continue
 		}

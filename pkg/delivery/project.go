@@ -102,7 +102,7 @@ type reported struct {
 
 func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
-		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
+		outcome: work.Outcome(w), absent: work.Absent(w), found: work.Found(w), refused: work.RefusedBy(w),
 		progress: progress(w), left: left(w),
 		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.SideManifestsKept(w),
 	}

@@ -28,7 +28,7 @@ type relaying struct {
 	withheld bool
 
 	// seen is the cluster's report.
-	seen feedback.Observation
+	seen *feedback.Observation
 
 	// requests are the requests to be stored in the work.
 	requests work.Requests
@@ -39,6 +39,9 @@ type relaying struct {
 
 	// unanswered is true if the content of the work must stay, because the agent has not answered yet.
 	unanswered bool
+
+	// changed is true if the agent must apply the work again.
+	changed bool
 
 	// told is true if the hub's Application must be written first. The write wakes the controller for the next
 	// decision.
@@ -99,10 +102,11 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 // run relays the operation first, then the refresh. run returns early if the hub's Application must be written first.
 func (r *relaying) run() {
 	var sent work.Requests
+	r.seen = &feedback.Observation{}
 	if r.Own != nil {
 		sent = work.Sent(r.Own)
-		r.seen = feedback.Parse(&r.Own.Status, work.Identifier(r.to))
-		r.requests, r.unanswered = answered(r.Own, sent.Last, r.wanted(sent.Last), operations(&r.seen), r.Now)
+		r.seen = r.report(r.Own, r.to)
+		r.requests, r.unanswered = answered(r.Own, sent.Last, r.wanted(sent.Last), operations(r.seen), r.Now)
 		respecified := work.Respecified(r.Own, r.to)
 		r.requests.Uncompared = r.uncompared(sent, respecified)
 		r.requests.ChangedAt = r.changedAt(sent.ChangedAt, respecified, r.requests.Uncompared, r.seen.Status.Sync)
@@ -116,7 +120,7 @@ func (r *relaying) run() {
 		}
 	}
 	if !r.unanswered {
-		there := operations(&r.seen)
+		there := operations(r.seen)
 		there.Ready = r.Own != nil && applied(r.Own) && sent.Last.State != relay.OnItsWay && !work.Behind(r.Own, r.to)
 		r.relayOperation(there)
 	}
@@ -126,7 +130,7 @@ func (r *relaying) run() {
 	r.relayRefresh(sent.Refresh)
 	if !r.stops() {
 		r.requests.Volatile = r.requesting() || r.volatile()
-		asks, left := detailed(r.Own, &r.seen, r.Now)
+		asks, left := detailed(r.Own, r.seen, r.Now)
 		r.requests.Details, r.after = asks, soonest(r.after, left)
 		r.requests.Watched = r.Watched
 	}
@@ -184,7 +188,7 @@ func answered(
 
 // wanted returns the identity of the hub Application's present and permitted request.
 func (r *relaying) wanted(last relay.Sent) string {
-	if s := r.to.Status.OperationState; s != nil && s.Phase == "Terminating" && operations(&r.seen).Busy {
+	if s := r.to.Status.OperationState; s != nil && s.Phase == "Terminating" && operations(r.seen).Busy {
 		return relay.TerminationID(s.StartedAt)
 	}
 	if r.withheld || r.to.Operation == nil || relay.Withdraws(r.to.Status.OperationState, last) {
@@ -221,7 +225,7 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 	case relay.Send:
 		r.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
 	case relay.Clear:
-		if showsOperation(app, &r.seen) { // otherwise the status controller is about to show the operation, and the write wakes this controller
+		if showsOperation(app, r.seen) { // otherwise the status controller is about to show the operation, and the write wakes this controller
 			r.replaceOperation(none)
 		}
 	case relay.Drop:
@@ -267,7 +271,7 @@ func (r *relaying) stamp() {
 	}
 	operation, err := relay.WithID(r.to.Operation.Raw, relay.NewID(r.Now, r.Identity))
 	if err != nil {
-		r.unread = unreadOperation(err)
+		r.unread = blockf(unreadOperation, err)
 		return
 	}
 	r.replaceOperation(operation)
@@ -330,7 +334,7 @@ func (r *relaying) relayRefresh(sent relay.Refresh) {
 		}
 		r.refresh = ptr.To("") // a warning about an earlier refresh is not about this refresh
 	}
-	answered := refreshed(sent, &r.seen)
+	answered := refreshed(sent, r.seen)
 	// The hub must first show the time of the cluster's comparison, written by the status controller. After that, the
 	// work does not ask for the time any more.
 	shown := r.to.Status.ReconciledAt == r.seen.Status.ReconciledAt
@@ -396,7 +400,7 @@ func (r *relaying) uncompared(sent work.Requests, respecified bool) bool {
 		_, ofSet := r.to.ApplicationSet()
 		return s != nil && (s.Status == "Synced" || ofSet) || sent.Uncompared || r.to.SpecChanged()
 	}
-	return sent.Uncompared && (sent.Refresh.Kind == "" || !refreshed(sent.Refresh, &r.seen))
+	return sent.Uncompared && (sent.Refresh.Kind == "" || !refreshed(sent.Refresh, r.seen))
 }
 
 // changedAt returns the revision at which the content of an ApplicationSet's Application has changed, while the

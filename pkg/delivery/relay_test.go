@@ -283,7 +283,7 @@ func TestForgedWork(t *testing.T) {
 	if !SameWork(forged, forged) {
 		t.Error("nothing has changed")
 	}
-	if why := refusedBy(forged); why != "" || missing(forged) {
+	if why := work.RefusedBy(forged); why != "" || work.Found(forged) != "" {
 		t.Errorf("it says that it is refused: %q", why)
 	}
 }

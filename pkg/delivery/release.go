@@ -3,6 +3,8 @@ package delivery
 import (
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -31,28 +33,12 @@ var (
 	releasedNotice = &Gate{Name: "released", Type: releasing, Quiet: true}
 )
 
-// releaseWork takes the next step to release a work. The changes and the end of the work wake the controller for the
-// next decision.
-func (d *decision) releaseWork(s *subject) *block {
-	if d.deletionRequested(s.ManifestWork) {
-		return nil
+// releaseOf returns the exit of a work to be released: to nobody, or to the hub's own Argo CD.
+func (v *view) releaseOf(w *workv1.ManifestWork) *exit {
+	if v.handsOver(w) {
+		return handOver
 	}
-	steps, as := releasingSteps, leftThere
-	if d.handsOver(s.ManifestWork) {
-		steps, as = handingOver, handedOver
-	}
-	if b := d.advance(steps, s); b != nil {
-		d.plan.addWait(b.Wait)
-		return b.shown()
-	}
-	switch {
-	case s.app != nil && !d.remembered(): // the condition is written first, and the write wakes the controller
-	case unseen(s.app, s.ManifestWork):
-		d.delete(s, nothingSent)
-	default:
-		d.delete(s, as)
-	}
-	return nil
+	return release
 }
 
 // returnRequest blocks the release of a work with a request if the present Application may not be sent to the
@@ -105,7 +91,7 @@ func (d *decision) releaseAll(ws works) (first *block) {
 		return nil
 	}
 	for _, w := range ws {
-		first = firstOf(first, d.releaseWork(d.subject(w)))
+		first = firstOf(first, d.endWork(d.subject(w), d.releaseOf(w)).shown())
 	}
 	if first == nil {
 		first = d.plan.blockAt(releaseNotice, d.waitsForRelease(ws))
@@ -180,10 +166,10 @@ func (v *view) wasOurs() bool {
 	return named || shows(v.App)
 }
 
-// remembered reports whether the Application still counts as Towline's after the end of its works. For an Application
+// remembers reports whether the Application still counts as Towline's after the end of its works. For an Application
 // in deletion, without a label and a cluster, the conditions are the proof.
-func (v *view) remembered() bool {
-	return v.App.DeletionTimestamp.IsZero() || v.App.Pulled() || v.wasOurs()
+func (v *view) remembers() bool {
+	return v.App == nil || v.App.DeletionTimestamp.IsZero() || v.App.Pulled() || v.wasOurs()
 }
 
 // leftBehind reports whether the Application shows its release after the end of its last work. If the hub's own Argo

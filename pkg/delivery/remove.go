@@ -38,32 +38,62 @@ var revoking = []*Gate{
 // the Application on the cluster, or the cluster is not awaited.
 var dropping = []*Gate{clusterPaused, keepOthers}
 
-// remove removes an Application from the cluster of a work. remove returns why the work is not deleted yet. The
-// result is nil if the notice of the whole process covers the reason.
-func (d *decision) remove(s *subject) *block {
-	if d.deletionRequested(s.ManifestWork) {
-		return nil
-	}
-	if b := d.advance(removing, s); b != nil {
-		d.plan.addWait(b.Wait)
-		return b.shown()
-	}
-	if s.Spec.DeleteOption != nil && work.Released(s.ManifestWork) && !argocd.Destroys(cascade(s.app)) {
-		return d.releaseWork(s) // the request could not be replaced in another way
-	}
-	d.delete(s, removed)
-	return nil
+// exit is one way in which an Application leaves the cluster of a work: the steps, in order, before the deletion of the
+// work, and the log entry and the event of the deletion. releases is true if the cluster keeps everything.
+type exit struct {
+	steps    []*Gate
+	as       ending
+	releases bool
 }
 
-// drop deletes a work without a wait for its cluster's apply.
-func (d *decision) drop(s *subject) *block {
-	if d.deletionRequested(s.ManifestWork) {
+// The exits. A replacement is the deletion of a work without a wait for its cluster's apply.
+var (
+	removal     = &exit{steps: removing, as: removed}
+	replacement = &exit{steps: dropping, as: removed}
+	release     = &exit{steps: releasingSteps, as: leftThere, releases: true}
+	handOver    = &exit{steps: handingOver, as: handedOver, releases: true}
+)
+
+// leaving returns the subject and the exit of a work with an Application to be removed from its cluster; no exit while
+// the work stays. The Application may have ended on the hub, or be an earlier Application of the same name. Then the
+// workload stays. A work with a request is released instead, because the content after the request is unknown. A user's
+// decision on the work has priority: while Towline waits for the cluster, the user can still keep the Application.
+func (v *view) leaving(w *workv1.ManifestWork) (*subject, *exit) {
+	if v.App != nil && !v.earlier(w) {
+		return v.subject(w), removal
+	}
+	ended, said := &subject{w, nil}, w.Annotations[apis.AnnotationOrphaned]
+	switch {
+	case said == AfterRestoreHold:
+		return ended, nil
+	case work.Released(w), work.CarriesRequest(w), said == AfterRestoreAdopt:
+		return ended, release
+	}
+	return ended, removal
+}
+
+// endWork takes the next step of an exit, and deletes the work after the last step. endWork returns why the work is not
+// deleted yet. A work without an exit stays. The changes and the end of the work wake the controller for the next
+// decision.
+func (d *decision) endWork(s *subject, e *exit) *block {
+	if e == nil || d.deletionRequested(s.ManifestWork) {
 		return nil
 	}
-	if b := d.advance(dropping, s); b != nil {
+	if b := d.advance(e.steps, s); b != nil {
+		d.plan.addWait(b.Wait)
 		return b
 	}
-	d.delete(s, removed)
+	as := e.as
+	switch {
+	case e == removal && s.Spec.DeleteOption != nil && work.Released(s.ManifestWork) && !argocd.Destroys(cascade(s.app)):
+		return d.endWork(s, release) // the request could not be replaced in another way
+	case e.releases && s.app != nil && !d.remembered: // the condition is written first, and the write wakes the controller
+		return nil
+	case e.releases && unseen(s.app, s.ManifestWork):
+		as = nothingSent
+	}
+	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
+	d.going[s.UID] = true
 	return nil
 }
 
@@ -165,7 +195,7 @@ const unreadLasts = 20 * time.Minute
 // askAgain extends a wait. If the agent of a leaving work could not read the Application for long enough, askAgain
 // asks the agent again. Until then the wait has an end.
 func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
-	if !work.ReportsFinalizers(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) {
+	if !work.ReportsFinalizers(w) || !work.Unread(w, work.TakesWorkload(w)) || work.AskedAgain(w) {
 		return wait
 	}
 	if !v.knows(NeedReported) {
@@ -185,12 +215,6 @@ func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
 	return wait
 }
 
-// takesAlong reports whether the Application in a work has a finalizer for the removal of the workload.
-func takesAlong(w *workv1.ManifestWork) bool {
-	held, ok := work.Carried(w)
-	return ok && argocd.Destroys(held.Finalizers)
-}
-
 // unsent is the problem of an Application that cannot be put back into a leaving work.
 func unsent(err error) verdict {
 	v := unrendered(err)
@@ -208,8 +232,8 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 // blocker returns why a leaving work cannot be deleted yet: the cluster cannot apply the final form of the
 // Application, or users on the cluster hold the Application by finalizers. Empty for no known reason.
 func blocker(w *workv1.ManifestWork) string {
-	destroys, why := takesAlong(w), "the work agent could not apply the ManifestWork"
-	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
+	destroys, why := work.TakesWorkload(w), "the work agent could not apply the ManifestWork"
+	if c := work.Condition(w, workv1.WorkApplied); c != nil && c.Message != "" {
 		why = c.Message
 	}
 	switch outcome := work.Outcome(w); {
@@ -228,19 +252,14 @@ func blocker(w *workv1.ManifestWork) string {
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
 		if left, known := work.RemainingFinalizers(w); known && len(left) > 0 {
-			return heldByOthers(w, left)
+			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+			return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
+				"deployed resources: remove the finalizer on the cluster, for example with "+
+				`kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
+				w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 		}
 	}
 	return ""
-}
-
-// heldByOthers describes the finalizers added by others to the cluster's Application, and their removal.
-func heldByOthers(w *workv1.ManifestWork, left []string) string {
-	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
-		"deployed resources: remove the finalizer on the cluster, for example with "+
-		`kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
-		w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 }
 
 // blockers returns the obstacles of works, as words after a notice.

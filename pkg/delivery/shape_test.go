@@ -9,9 +9,9 @@ import (
 // TestShape: few functions can change a plan, and the chains of calls are short. The checks and steps of all lists
 // are counted.
 func TestShape(t *testing.T) {
-	shape.Users(t, "decision", 44)
+	shape.Users(t, "decision", 39)
 	shape.Users(t, "relaying", 16)
-	shape.Depth(t, "Decide", 12)
+	shape.Depth(t, "Decide", 8)
 }
 
 // TestReadingOrder: a reader who follows a call seldom goes back to an earlier file.

@@ -19,13 +19,12 @@ func checkClaimants(v *view) verdict {
 	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
 		return require(NeedClaimants)
 	}
-	c := v.firstClaimant()
-	if c == nil {
+	if v.ahead == nil {
 		return pass
 	}
 	return blockf("Application %s has the same namespace and name on cluster %s: give this Application a different name, or a different "+
 		"namespace in the annotation %s",
-		types.NamespacedName{Namespace: c.App.Namespace, Name: c.App.Name}, v.App.Cluster(), apis.AnnotationAppNamespace)
+		types.NamespacedName{Namespace: v.ahead.App.Namespace, Name: v.ahead.App.Name}, v.App.Cluster(), apis.AnnotationAppNamespace)
 }
 
 // firstClaimant returns a claimant with precedence over the Application at the target; nil for none.
@@ -64,7 +63,7 @@ func (c *Claimant) maySend() bool {
 // nothing. giveWay also does nothing if the claimant's work is being released, because a released work owns no
 // objects.
 func (d *decision) giveWay() {
-	c, mine := d.firstClaimant(), d.sent()
+	c, mine := d.ahead, d.sent()
 	if c == nil || mine == nil || !applied(mine) || !d.owns() || d.deletionRequested(mine) {
 		return
 	}
@@ -73,9 +72,7 @@ func (d *decision) giveWay() {
 		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || theirs.Spec.DeleteOption != nil {
 		return
 	}
-	if b := d.drop(d.subject(mine)); b != nil {
-		d.plan.addWait(b.Wait)
-	}
+	d.endWork(d.subject(mine), replacement)
 }
 
 // checkTargetFree blocks an Application whose target still has the copy of another Application, now moved or gone on

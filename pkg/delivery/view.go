@@ -23,6 +23,32 @@ type view struct {
 
 	// going are the works with a planned deletion, by UID.
 	going map[types.UID]bool
+
+	// ahead is the claimant with precedence over the Application at the target; nil for none.
+	ahead *Claimant
+
+	// remembered is true if the Application still counts as Towline's after the end of its works.
+	remembered bool
+
+	// reports are the parsed reports of clusters.
+	reports map[reportOf]*feedback.Observation
+}
+
+// reportOf is a work, and the resource of an Application in the work's status.
+type reportOf struct {
+	work *workv1.ManifestWork
+	id   workv1.ResourceIdentifier
+}
+
+// report returns the cluster's report about an Application in the status of a work. A decision parses each report once.
+func (v *view) report(w *workv1.ManifestWork, app *argocd.Application) *feedback.Observation {
+	key := reportOf{w, work.Identifier(app)}
+	seen, known := v.reports[key]
+	if !known {
+		parsed := feedback.Parse(&w.Status, key.id)
+		seen, v.reports[key] = &parsed, &parsed
+	}
+	return seen
 }
 
 // knows reports whether facts have been read.
@@ -105,7 +131,7 @@ func (v *view) sent() *workv1.ManifestWork { return sentTo(v.App, v.Own) }
 // targetIn returns the place of the work's Application on the cluster. In a work of the first pull controllers, only
 // the Application itself shows the namespace.
 func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
-	target := targetOf(app)
+	target := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
 	if len(w.Spec.ManifestConfigs) > 0 {
 		target.Namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
 	} else if held, ok := work.Carried(w); ok && held.Name == app.Name {
@@ -151,28 +177,6 @@ func reportedOn(app *argocd.Application) bool {
 	known := app.Status
 	known.Conditions = nil // from the hub itself
 	return !known.Empty() || len(known.Unreadable) > 0
-}
-
-// notThere reports whether the agent has looked for a work's Application and found none. The other feedback is then
-// older, because the agent (v1.2.0) keeps the last feedback.
-func notThere(w *workv1.ManifestWork) bool { return found(w) == metav1.ConditionFalse }
-
-// found returns whether the agent has found the Application of a work. Empty: no report yet. Unknown: the agent could
-// not read the Application.
-func found(w *workv1.ManifestWork) metav1.ConditionStatus {
-	if c := said(w, workv1.WorkAvailable); c != nil {
-		return c.Status
-	}
-	return ""
-}
-
-// said returns the agent's condition of the Application; nil without a report, and for a work without rules. A
-// cluster can remove the rules from its works.
-func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
-	if len(w.Spec.ManifestConfigs) == 0 {
-		return nil
-	}
-	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
 }
 
 // operations returns the cluster's report about operations.

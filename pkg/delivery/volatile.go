@@ -31,7 +31,7 @@ func (r *relaying) volatile() bool {
 	switch {
 	case work.Outcome(r.Own) != metav1.ConditionTrue:
 		return asked
-	case !asked && answersByCondition(r.Own, &r.seen):
+	case !asked && answersByCondition(r.Own, r.seen):
 		return false
 	case unsettled(r.to), uncompared(there.OperationState, known):
 		return true

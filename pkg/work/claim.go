@@ -128,11 +128,8 @@ func FoundReleased(w *workv1.ManifestWork) bool {
 // reasons for a failed apply also give an empty result, because they also occur after the work has delivered the
 // Application.
 func Refused(w *workv1.ManifestWork) string {
-	if UpdateModeOf(w) != Apply || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
-		return ""
-	}
-	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
-	if c == nil {
+	c := Condition(w, workv1.WorkApplied)
+	if c == nil || UpdateModeOf(w) != Apply || Outcome(w) != metav1.ConditionFalse {
 		return ""
 	}
 	_, conflicts, _ := strings.Cut(c.Message, conflicting) // the agent (v1.2.0) adds a prefix
@@ -147,6 +144,24 @@ func RefusedForMark(w *workv1.ManifestWork) bool {
 	return slices.ContainsFunc([]string{operationManager, terminationManager, releaseManager}, func(manager string) bool {
 		return refused == fmt.Sprintf("1 conflict: conflict with %q: .metadata.annotations.%s", manager, workv1.ManifestConfigSpecHashAnnotationKey)
 	})
+}
+
+// RefusedBy returns why the agent has not taken over the existing Application; empty for no existing Application, and
+// before the agent's report.
+func RefusedBy(w *workv1.ManifestWork) string {
+	switch UpdateModeOf(w) {
+	case Apply:
+		if RefusedForEdit(w) || AsksOrigin(w) && !Reported(w) {
+			return "" // about to be applied by force, or not known yet
+		}
+		return Refused(w)
+	case ReadOnly:
+		if Found(w) == metav1.ConditionTrue {
+			return "the Application is on the cluster"
+		}
+	case ForceApply, CreateOnly:
+	}
+	return ""
 }
 
 // outdated and conflicting are messages of an API server. outdated (Kubernetes 1.34,
@@ -168,11 +183,8 @@ func overtaken(message string) bool {
 // Outdated reports whether the agent could not apply a request, because the cluster's Application now has another
 // version than the request expects.
 func Outdated(w *workv1.ManifestWork) bool {
-	if len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
-		return false
-	}
-	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
-	return c != nil && overtaken(c.Message)
+	c := Condition(w, workv1.WorkApplied)
+	return c != nil && Outcome(w) == metav1.ConditionFalse && overtaken(c.Message)
 }
 
 // Retried reports whether the agent could not apply a request for the same reason as in Outdated, in the current or in
@@ -197,6 +209,24 @@ func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 
 // outcome returns the status of the condition Applied for all manifests of a work, each in its own mode.
 func outcome(w *workv1.ManifestWork) metav1.ConditionStatus { return says(w, workv1.WorkApplied) }
+
+// Condition returns the agent's condition of the Application, for any generation of the work; nil without a report, and
+// for a work without rules. A cluster can remove the rules from its works.
+func Condition(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
+	if len(w.Spec.ManifestConfigs) == 0 {
+		return nil
+	}
+	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
+}
+
+// Found returns whether the agent has found the Application of a work. Empty: no report yet. Unknown: the agent could
+// not read the Application. After False, the other feedback is older, because the agent (v1.2.0) keeps the last feedback.
+func Found(w *workv1.ManifestWork) metav1.ConditionStatus {
+	if c := Condition(w, workv1.WorkAvailable); c != nil {
+		return c.Status
+	}
+	return ""
+}
 
 // says returns the status of a condition for the current generation of the work. Empty: the agent has not reported
 // yet.

@@ -80,6 +80,12 @@ func ask(w *workv1.ManifestWork, finalizers []string) error {
 	return setFinalizers(w, finalizers, askLeft(w, true))
 }
 
+// TakesWorkload reports whether the Application in a work has a finalizer for the removal of the workload.
+func TakesWorkload(w *workv1.ManifestWork) bool {
+	held, ok := Carried(w)
+	return ok && argocd.Destroys(held.Finalizers)
+}
+
 // CarriesRequest reports whether a work now carries a request instead of its Application.
 func CarriesRequest(w *workv1.ManifestWork) bool { return Sent(w).Last.State == relay.OnItsWay }
 
