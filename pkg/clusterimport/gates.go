@@ -72,7 +72,7 @@ type intents = []Intent
 
 // Gates are all reasons to wait, in the order of their checks.
 var Gates = gate.Table[Intent, rule]{
-	{Name: "older controller", Reason: apis.ReasonOlderControllerRuns, Blocks: intents{Serve}, Ends: gate.ByTime, Check: checkOlderRuns},
+	{Name: "older controller", Reason: apis.ReasonOlderControllerRuns, Blocks: intents{Serve}, Check: checkOlderRuns},
 	{Name: "older status", Reason: apis.ReasonOlderControllerWrote, Blocks: intents{Serve}, Check: checkOlderWrote},
 
 	{Name: "placement reference", Reason: apis.ReasonPlacementRefInvalid, Blocks: intents{Choose}, Check: checkReference},
@@ -82,24 +82,24 @@ var Gates = gate.Table[Intent, rule]{
 	{Name: "namespace", Reason: apis.ReasonArgoNamespaceInvalid, Blocks: intents{Use}, Check: checkNamespace},
 	{Name: "consent", Reason: apis.ReasonArgoNamespaceNotAllowed, Blocks: intents{Use}, Check: checkConsent},
 	{Name: "number of namespaces", Reason: apis.ReasonArgoNamespacesExceeded, Blocks: intents{Claim}, Check: checkNumber},
-	{Name: "rights", Reason: apis.ReasonArgoNamespaceForbidden, Blocks: intents{Access}, Ends: gate.ByBackoff, Check: checkRights},
+	{Name: "rights", Reason: apis.ReasonArgoNamespaceForbidden, Blocks: intents{Access}, Backoff: true, Check: checkRights},
 
 	{Name: "cluster exists", Reason: apis.ReasonClusterNotFound, Blocks: intents{Add, Follow}, Check: checkCluster},
 	{Name: "another's Secret", Reason: apis.ReasonSecretConflict, Blocks: intents{Add}, Check: checkRival},
-	{Name: "name taken", Reason: apis.ReasonSecretConflict, Blocks: intents{Add}, Ends: gate.ByBackoff, Check: checkTaken},
-	{Name: "refusal", Reason: apis.ReasonSecretRejected, Blocks: intents{Add, Follow}, Ends: gate.ByBackoff, Check: checkRefusal},
+	{Name: "name taken", Reason: apis.ReasonSecretConflict, Blocks: intents{Add}, Backoff: true, Check: checkTaken},
+	{Name: "refusal", Reason: apis.ReasonSecretRejected, Blocks: intents{Add, Follow}, Backoff: true, Check: checkRefusal},
 	{Name: "second Secret", Reason: apis.ReasonSecretConflict, Blocks: intents{Agree}, Check: checkRival},
 
 	{Name: "address", Reason: apis.ReasonServerUnknown, Blocks: intents{Trust}, Check: checkAddress},
-	{Name: "rights to tokens", Reason: apis.ReasonCredentialsForbidden, Blocks: intents{Trust}, Ends: gate.ByBackoff, Check: checkTokenRights},
+	{Name: "rights to tokens", Reason: apis.ReasonCredentialsForbidden, Blocks: intents{Trust}, Backoff: true, Check: checkTokenRights},
 	{Name: "token", Reason: apis.ReasonCredentialsMissing, Blocks: intents{Trust}, Check: checkToken},
 	{Name: "account permitted", Reason: apis.ReasonCredentialsNotAllowed, Blocks: intents{Agree}, Check: checkPermitted},
 	{Name: "one account", Reason: apis.ReasonCredentialsConflict, Blocks: intents{Agree}, Check: checkAccount},
 
 	{Name: "settled", Reason: apis.ReasonSelectionUnsettled, Blocks: intents{Drop}, Check: checkSettled},
-	{Name: "grace", Reason: apis.ReasonSelectionUnsettled, Blocks: intents{Drop}, Ends: gate.ByTime, Check: checkGrace},
+	{Name: "grace", Reason: apis.ReasonSelectionUnsettled, Blocks: intents{Drop}, Check: checkGrace},
 	{Name: "Application for pull", Reason: apis.ReasonApplicationsRemain, Blocks: intents{Remove}, Check: checkPulled},
-	{Name: "Application pushed", Reason: apis.ReasonApplicationsRemain, Blocks: intents{Remove}, Ends: gate.ByTime, Check: checkPushed},
+	{Name: "Application pushed", Reason: apis.ReasonApplicationsRemain, Blocks: intents{Remove}, Check: checkPushed},
 }
 
 // block is a reason to wait, in words for the user who can resolve it.
@@ -110,7 +110,7 @@ func (d *decision) firstBlock(i Intent, on subject) *block {
 	for g := range Gates.Of(i) {
 		if a := g.Check(d, on); a.Words != "" {
 			d.plan.Trace = append(d.plan.Trace, gate.TraceEntry{Gate: g.Name, Words: a.Words})
-			d.plan.Backoff = d.plan.Backoff || g.Ends == gate.ByBackoff
+			d.plan.Backoff = d.plan.Backoff || g.Backoff
 			d.wait(a.After)
 			return &block{g.Reason, a.Words}
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/gate"
 )
 
 // firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass. If a check
@@ -68,7 +67,7 @@ func (d *decision) require(n Need) bool {
 // result has no write and a shorter wait.
 func (v *view) watched(g *Gate, s *subject, o outcome) outcome {
 	switch {
-	case s == nil || g.Ends != gate.ByEvent || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
+	case s == nil || g.Timed || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
 		return o
 	case g.Type == paused:
 		o.After = soonest(o.After, slowRecheck)

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Abbreviations for the tables.
@@ -35,11 +34,11 @@ var checks = []*Gate{
 	{Name: "spec", Type: problem, Reason: apis.ReasonSpecInvalid, Holds: intents{Deliver}, check: checkSpec},
 	{Name: "sources", Type: problem, Reason: apis.ReasonSourceUnsupported, Holds: intents{Deliver}, check: checkSources},
 	{Name: "grant", Type: forbidden, Holds: intents{Deliver}, check: checkGrant},
-	{Name: "claimants", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkClaimants},
-	{Name: "target free", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkTargetFree},
-	{Name: "hub copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkHubCopy},
+	{Name: "claimants", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Backoff: true, check: checkClaimants},
+	{Name: "target free", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Backoff: true, check: checkTargetFree},
+	{Name: "hub copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, Backoff: true, check: checkHubCopy},
 	{Name: "executor", Type: problem, Reason: apis.ReasonExecutorInvalid, Holds: intents{Deliver}, check: checkExecutor},
-	{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkOwnWork},
+	{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Backoff: true, check: checkOwnWork},
 	{Name: "another's work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, check: checkOthersWork},
 	{Name: "hub operation", Type: problem, Reason: apis.ReasonHubOperationRunning, Holds: intents{Deliver}, check: checkHubOperation},
 	{Name: "destination", Type: problem, Reason: apis.ReasonDestinationConflict, Holds: intents{Deliver}, check: checkDestination},

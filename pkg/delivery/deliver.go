@@ -11,7 +11,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -126,7 +125,7 @@ func (d *decision) dropRefresh(warning string) {
 }
 
 // writeRefused is the notice about a work that the API server refuses.
-var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Ends: gate.ByBackoff, Quiet: true}
+var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Backoff: true, Quiet: true}
 
 // send writes the work of a permitted Application. withheld is true if the requested operation stays on the hub: see
 // withhold. The Application is not sendable if a problem prevents the write: see freeze.

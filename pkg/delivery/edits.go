@@ -7,7 +7,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -26,7 +25,7 @@ const (
 
 // editedAgain is the notice about repeated edits on the cluster.
 var editedAgain = &Gate{
-	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain, Ends: gate.ByTime, Quiet: true,
+	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain, Quiet: true,
 }
 
 // setBack makes the agent apply the own work at once after an edit on the cluster, and returns the event about the

@@ -8,7 +8,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -31,8 +30,9 @@ type Gate struct {
 	// Holds are the intents that a check can block.
 	Holds []Intent
 
-	// Ends is the end of the wait; by default an event.
-	Ends gate.Ends
+	// Timed is true if a known time ends the wait, so that no change of the work has to be noticed. Backoff is true if an
+	// unwatched change, or perhaps a user, ends the wait. The intervals between checks then grow.
+	Timed, Backoff bool
 
 	// Quiet is true if a plan without a trace entry of the gate means that the gate is open.
 	Quiet bool
@@ -134,7 +134,7 @@ func (b *block) shown() *block {
 
 func blockOf(g *Gate, v verdict) *block {
 	b := &block{Condition: Condition{Type: cmp.Or(v.Type, g.Type), Reason: cmp.Or(v.Reason, g.Reason), Message: v.Words}}
-	b.After, b.Backoff = v.After, g.Ends == gate.ByBackoff
+	b.After, b.Backoff = v.After, g.Backoff
 	return b
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -37,7 +36,7 @@ func (v *view) keptFor() time.Duration {
 var arriving = []*Gate{
 	enableToSend,
 	{Name: "predecessor", Type: moving, Reason: apis.ReasonMoving, step: waitForPredecessor},
-	{Name: "rehearsal", Type: problem, Ends: gate.ByBackoff, step: rehearse},
+	{Name: "rehearsal", Type: problem, Backoff: true, step: rehearse},
 	{Name: "new cluster", Type: moving, Reason: apis.ReasonMoving, step: waitForNewCluster},
 }
 

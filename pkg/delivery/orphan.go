@@ -8,15 +8,14 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
 // orphaned are the steps before any change to a work whose Application is gone. A user has time to restore the
 // Application.
 var orphaned = []*Gate{
-	{Name: "return after an outage", Ends: gate.ByTime, step: waitForReturn},
-	{Name: "loss", Ends: gate.ByTime, step: waitForLoss},
+	{Name: "return after an outage", Timed: true, step: waitForReturn},
+	{Name: "loss", Timed: true, step: waitForLoss},
 }
 
 // keeping are the steps before a work gets the mark of a lost Application.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -26,7 +25,7 @@ type revocation struct {
 var revocable = []*Gate{
 	{Name: "grant missing", Type: forbidden, Quiet: true, step: waitForObject},
 	{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Quiet: true, step: waitForFewer},
-	{Name: "grace", Type: forbidden, Ends: gate.ByTime, Quiet: true, step: waitForGrace},
+	{Name: "grace", Type: forbidden, Timed: true, Quiet: true, step: waitForGrace},
 }
 
 // revocationNotice is the notice about a removal under way.

@@ -7,20 +7,6 @@ import (
 	"time"
 )
 
-// Ends is the end of a wait.
-type Ends int
-
-const (
-	// ByEvent means: the change of a watched object.
-	ByEvent Ends = iota
-
-	// ByTime means: a known time, unless an event comes before.
-	ByTime
-
-	// ByBackoff means: an unwatched change, or perhaps a user, ends the wait. The intervals between checks grow.
-	ByBackoff
-)
-
 // Gate is one reason to wait. I is the type of the table's intents, and F is the type of the function that asks the
 // gate.
 type Gate[I comparable, F any] struct {
@@ -35,8 +21,8 @@ type Gate[I comparable, F any] struct {
 	// Blocks are the intents that the gate can block.
 	Blocks []I
 
-	// Ends is the end of the wait; by default an event.
-	Ends Ends
+	// Backoff is true if an unwatched change, or perhaps a user, ends the wait. The intervals between checks then grow.
+	Backoff bool
 
 	// Check returns why the gate blocks; nil for a gate found during execution, and not asked before.
 	Check F

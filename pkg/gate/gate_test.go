@@ -12,7 +12,7 @@ func TestTable(t *testing.T) {
 	table := gate.Table[string, func() gate.Answer]{
 		{Name: "first", Blocks: []string{"send"}},
 		{Name: "second", Blocks: []string{"remove"}},
-		{Name: "third", Blocks: []string{"remove", "send"}, Ends: gate.ByTime},
+		{Name: "third", Blocks: []string{"remove", "send"}},
 	}
 	var names []string
 	for g := range table.Of("send") {
