@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,24 +23,6 @@ import (
 // the API server is shown at once.
 const transientErrorWindow = 5 * time.Second
 
-// writeResult is what the API server answered beyond the observed facts.
-type writeResult struct {
-	// created is the newly created work; nil for none.
-	created *workv1.ManifestWork
-
-	// exists is set when a work with the same name existed already.
-	exists bool
-
-	// conflict is set when a work has changed since Towline read the work.
-	conflict bool
-
-	// watched is set when another new work lets the work agent watch the place of the Application.
-	watched bool
-
-	// refusal is the API server's refusal of the Application's work; nil for none.
-	refusal *delivery.Rejection
-}
-
 // apply makes the writes of a plan. First come the writes of works. Then apply patches the hub Application, to show the
 // result. With plan.TellFirst, the patch comes first. The works are then written even if the patch fails, so no user
 // can block the works.
@@ -56,36 +39,26 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *deliver
 	return r.show(ctx, seen, plan)
 }
 
-// writeAll writes all works of the plan. A failed write does not stop the remaining writes.
+// writeAll writes all works of the plan. A failed write does not stop the remaining writes. A conflict ends the
+// reconcile, whatever the other writes reveal.
 func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
-	var result writeResult
+	var outcomes []loop.Outcome
 	var failed []error
 	for i := range plan.Steps {
-		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &result))
+		outcome, err := r.write(ctx, seen, &plan.Steps[i])
+		outcomes, failed = append(outcomes, outcome), append(failed, err)
 	}
 	err := errors.Join(failed...)
-	if err == nil && result.refusal == nil && seen.Refusal == nil {
+	if err == nil && seen.Refusal == nil {
 		r.failing.Take(seen.Key)
 	}
-	if result.created != nil {
-		r.uncached.note(seen.Key, client.ObjectKeyFromObject(result.created))
-		r.noteRestore(ctx, seen, result.created)
-	}
 	switch {
-	case err != nil:
+	case err != nil || len(outcomes) == 0:
 		return loop.Done, err
-	case result.conflict:
+	case slices.Contains(outcomes, loop.Conflict):
 		return loop.Conflict, nil
-	case result.exists:
-		return loop.FactsChanged, seen.observeOwn(ctx)
-	case result.watched:
-		seen.Watched = true
-		return loop.FactsChanged, nil
-	case result.refusal != nil:
-		seen.Refusal = result.refusal
-		return loop.FactsChanged, nil
 	}
-	return loop.Done, nil
+	return slices.Max(outcomes), nil
 }
 
 // show writes the result of the plan to the hub Application, records the events, and updates the metrics.
@@ -110,12 +83,11 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 	return loop.Done, nil
 }
 
-// write performs one step. A conflict, an existing work, a watch by another work, a refusal to show and the created work go
-// to out, and are no error.
-func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
+// write performs one step. An existing work, a watch by another work and a refusal to show become facts.
+func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step) (loop.Outcome, error) {
 	if s.Verb == work.VerbCreate && !r.watchClaims.take(s.Target(), seen.Now) {
-		out.watched = true
-		return nil
+		seen.Watched = true
+		return loop.FactsChanged, nil
 	}
 	if s.Verb == work.VerbCreate && r.Dependencies != nil {
 		if err := r.Dependencies.Lead(ctx, s.Target()); err != nil {
@@ -133,24 +105,23 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	}
 	switch {
 	case err != nil && s.Rejects:
-		out.refusal = r.failing.refusal(seen, err, w)
-		if out.refusal != nil {
-			return nil
+		if refusal := r.failing.refusal(seen, err, w); refusal != nil {
+			seen.Refusal = refusal
+			return loop.FactsChanged, nil
 		}
-		return err
+		return loop.Done, err
 	case err != nil:
-		return err
+		return loop.Done, err
 	case outcome == hub.AlreadyExists:
-		out.exists = true
-		return nil
+		return loop.FactsChanged, seen.observeOwn(ctx)
 	case outcome == hub.Conflict, outcome == hub.NotFound && s.Verb == work.VerbUpdate:
-		out.conflict = true
-		return nil
+		return loop.Conflict, nil
 	case outcome == hub.NotFound:
-		return nil
+		return loop.Done, nil
 	}
 	if s.Verb == work.VerbCreate {
-		out.created = w
+		r.uncached.note(seen.Key, client.ObjectKeyFromObject(w))
+		r.noteRestore(ctx, seen, w)
 	}
 	if s.Revokes {
 		r.revocations.ask(seen.Key, w.UID, seen.Now)
@@ -159,7 +130,7 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	r.times.wrote(seen, s, w, time.Now())
 	log(ctx, s, w)
 	r.tell(seen, s.Events)
-	return nil
+	return loop.Done, nil
 }
 
 func log(ctx context.Context, s *delivery.Step, w *workv1.ManifestWork) {

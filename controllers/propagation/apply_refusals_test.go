@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -101,10 +102,10 @@ func TestWriteRefusals(t *testing.T) {
 		"a step without Rejects succeeds":   {},
 	} {
 		r, _, seen := reconcilerOf(map[string]error{"new": tc.answer})
-		var out writeResult
-		err := r.write(t.Context(), seen, &delivery.Step{Write: work.Creation(workOn("new")), Rejects: tc.rejects}, &out)
-		if (err != nil) != tc.fails || (out.refusal != nil) != tc.refused || (out.created != nil) != (tc.answer == nil) {
-			t.Errorf("%s: %+v, %v", title, out, err)
+		outcome, err := r.write(t.Context(), seen, &delivery.Step{Write: work.Creation(workOn("new")), Rejects: tc.rejects})
+		refused, created := seen.Refusal != nil, len(r.uncached.of(seen.Key)) > 0
+		if (err != nil) != tc.fails || refused != tc.refused || (outcome == loop.FactsChanged) != refused || created != (tc.answer == nil) {
+			t.Errorf("%s: outcome %d, refusal %v, %v", title, outcome, seen.Refusal, err)
 		}
 	}
 }
