@@ -3,7 +3,6 @@ package delivery
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -83,59 +83,75 @@ func shownOf(app, as *argocd.Application) shown {
 // the status controller.
 func SameWork(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
-		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && reportedBy(a) == reportedBy(b)
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && workStateOf(a) == workStateOf(b)
 }
 
-// reported are the relevant fields of a work's status.
-type reported struct {
-	outcome        metav1.ConditionStatus
-	absent         bool
-	found          metav1.ConditionStatus
-	refused        string
-	progress, left string
-	foundReleased  bool
-	edited         bool
+// workState is the agent's report on a work, as far as decisions depend on the report.
+type workState struct {
+	// The apply of the work, and the Application of another owner on the cluster.
+	outcome, found                metav1.ConditionStatus
+	absent, foundReleased, edited bool
+	refused                       string
 
-	// bare changes with the report about a single manifest, even if the agent could not apply another manifest.
-	bare bool
-}
+	// sideManifestsKept changes with the report about a single manifest, even if the agent could not apply another
+	// manifest.
+	sideManifestsKept bool
 
-func reportedBy(w *workv1.ManifestWork) reported {
-	return reported{
-		outcome: work.Outcome(w), absent: work.Absent(w), found: work.Found(w), refused: work.RefusedBy(w),
-		progress: progress(w), left: left(w),
-		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.SideManifestsKept(w),
+	// operation and phase are the running or last operation. The version counts while the report has the volatile
+	// fields.
+	operation relay.Cluster
+	phase     string
+
+	// compared is true if the agent reports comparisons by a condition. edit is the mark of an edit on the cluster.
+	compared, detailed bool
+	edit               string
+
+	// complete is true if the report is complete. An operation missing from a complete report was removed on the
+	// cluster, and a refresh is answered only by a complete report. In all other cases, complete is false.
+	complete bool
+
+	// volatile are the fields that change with every comparison, while a user waits for a comparison.
+	volatile struct {
+		reconciledAt, refresh    string
+		refreshPending, starting bool
+	}
+
+	// leaving is the report about the finalizers and the owner of an Application that leaves its cluster.
+	leaving struct {
+		finalizers, owner             string
+		known, read, cascades, unread bool
 	}
 }
 
-// progress returns a work's report about requests: the running or last operation, and the agent's condition about
-// comparisons. While a user waits, the fields that change with every comparison are added. The completeness of the
-// report counts in two cases. An operation missing from a complete report was removed on the cluster. A refresh is
-// answered only by a complete report.
-func progress(w *workv1.ManifestWork) string {
-	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
-	if work.TellsVolatile(w) {
-		names = append(names, feedback.VolatileNames...)
+// workStateOf returns the state of a work. The report is parsed once.
+func workStateOf(w *workv1.ManifestWork) workState {
+	s := workState{
+		outcome: work.Outcome(w), found: work.Found(w), absent: work.Absent(w), foundReleased: work.FoundReleased(w),
+		edited: work.RefusedForEdit(w), refused: work.RefusedBy(w), sideManifestsKept: work.SideManifestsKept(w),
 	}
-	text := feedback.Text(&w.Status, names...)
+	if work.ReportsFinalizers(w) {
+		l := &s.leaving
+		var finalizers []string
+		finalizers, l.known = work.RemainingFinalizers(w)
+		l.finalizers = strings.Join(finalizers, ",")
+		l.owner, l.read = work.Owner(w)
+		l.cascades, l.unread = work.Cascades(w), work.Unread(w, true)
+	}
 	if len(w.Spec.ManifestConfigs) == 0 {
-		return text
+		return s
 	}
 	seen := feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
-	text += fmt.Sprintln(work.AsksCompared(w) && answersByCondition(w, &seen), seen.Edit, seen.Detailed)
-	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") ||
-		w.Annotations[apis.AnnotationRefreshSent] != "" {
-		text += fmt.Sprint(seen.Complete)
+	s.operation, s.edit, s.detailed = operations(&seen), seen.Edit, seen.Detailed
+	s.compared = work.AsksCompared(w) && answersByCondition(w, &seen)
+	if o := seen.Status.OperationState; o != nil {
+		s.phase = o.Phase
 	}
-	return text
-}
-
-// left returns a leaving work's report about the finalizers and the owner of its Application.
-func left(w *workv1.ManifestWork) string {
-	if !work.ReportsFinalizers(w) {
-		return ""
+	s.complete = seen.Complete && (s.operation.Busy || w.Annotations[apis.AnnotationRefreshSent] != "")
+	if !work.TellsVolatile(w) {
+		s.operation.Version = ""
+		return s
 	}
-	finalizers, known := work.RemainingFinalizers(w)
-	owner, read := work.Owner(w)
-	return fmt.Sprint(finalizers, known, owner, read, work.Cascades(w), work.Unread(w, true))
+	v := &s.volatile
+	v.reconciledAt, v.refresh, v.refreshPending, v.starting = seen.Status.ReconciledAt, seen.RefreshRequest, seen.RefreshPending, seen.Starting
+	return s
 }

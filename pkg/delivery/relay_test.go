@@ -289,6 +289,9 @@ func TestForgedWork(t *testing.T) {
 }
 
 func TestSameWork(t *testing.T) {
+	running := func(id workv1.ResourceIdentifier) *fixture.FeedbackBuilder {
+		return fixture.Feedback(id).String("operationStatePhase", "Running").String("operationStateStartedAt", began)
+	}
 	for title, tc := range map[string]struct {
 		before, after func(*workv1.ManifestWork)
 		same          bool
@@ -303,7 +306,7 @@ func TestSameWork(t *testing.T) {
 		"compared":     {reports("Healthy"), reports("Healthy", "reconciledAt", "x"), true},
 		"compared, when a refresh waits": {asks, func(w *workv1.ManifestWork) {
 			asks(w)
-			reports("Progressing", "reconciledAt", "x")(w)
+			reports("Progressing", "reconciledAt", began)(w)
 		}, false},
 		"the agent does not tell of comparisons": {func(w *workv1.ManifestWork) {
 			reports("Healthy")(w)
@@ -337,10 +340,10 @@ func TestSameWork(t *testing.T) {
 		"finalizers that are left": {told(unanswered), told(reports("Healthy", "resourceVersion", "9")), false},
 		"a complete report": {func(w *workv1.ManifestWork) {
 			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-			w.Status = fixture.Feedback(id).String("operationStatePhase", "Running").Condition("StatusFeedbackSynced", metav1.ConditionFalse, "x").Obj()
+			w.Status = running(id).Condition("StatusFeedbackSynced", metav1.ConditionFalse, "x").Obj()
 		}, func(w *workv1.ManifestWork) {
 			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-			w.Status = fixture.Feedback(id).String("operationStatePhase", "Running").Obj()
+			w.Status = running(id).Obj()
 		}, false},
 	} {
 		t.Run(title, func(t *testing.T) {
