@@ -132,20 +132,16 @@ func waitForNewCluster(v *view, _ *subject) outcome {
 // leaveOldCluster first removes an Application from its old cluster, with the steps of a removal.
 func (d *decision) leaveOldCluster() *block {
 	old := d.movesOldFirst()
-	if len(old) == 0 {
+	switch {
+	case len(old) == 0:
 		return nil
-	}
-	if d.withdrawSent(old) { // the write wakes the controller for the next decision
+	case d.withdrawSent(old): // the write wakes the controller for the next decision
 		return d.plan.blockAt(oldClusterWaits, blockf("%s", d.moving(old, "%s still has the Application")))
 	}
 	if b := d.removeFormer(old, 0); b != nil {
 		return b
 	}
-	words := d.moving(old, "the Application is sent after %s has removed its copy") + d.running(old)
-	if kept := d.keptByOlder(); kept != "" {
-		words += "; " + kept
-	}
-	return d.plan.blockAt(oldClusterWaits, verdict{Words: words, After: d.keptAgain()})
+	return d.moves(oldClusterWaits, d.moving(old, "the Application is sent after %s has removed its copy")+d.running(old))
 }
 
 // moving returns the message about an Application that other clusters still have; empty for no others. format has a
@@ -161,18 +157,21 @@ func (v *view) moving(others works, format string) string {
 	return fmt.Sprintf("moving to cluster %s: "+format, v.App.Cluster(), strings.Join(names, ", ")) + v.blockers(others)
 }
 
-// moves returns the block with the notice of a move, and with copies left by an older controller; nil for none.
-func (d *decision) moves(words string) *block {
-	switch kept := d.keptByOlder(); {
-	case words == "":
-		words = kept
-	case kept != "":
-		words += "; " + kept
-	}
-	if words == "" {
+// moves returns the block with a notice of a move, and with copies left by an older controller; nil for none. The cache
+// does not show the deletion of an unlabelled work from an older controller.
+func (d *decision) moves(notice *Gate, words string) *block {
+	kept, v := only(d.Others, d.leftByOlder), verdict{Words: words}
+	switch {
+	case len(kept) == 0 && words == "":
 		return nil
+	case len(kept) > 0 && words != "":
+		v.Words += "; "
 	}
-	return d.plan.blockAt(moveNotice, verdict{Words: words, After: d.keptAgain()})
+	v.Words += keptByOlder(kept)
+	if slices.ContainsFunc(kept, func(w *workv1.ManifestWork) bool { return w.Labels[apis.LabelPull] == "" }) {
+		v.After = slowRecheck
+	}
+	return d.plan.blockAt(notice, v)
 }
 
 // leftByOlder reports whether an older controller left a work on another cluster after a move of the Application.
@@ -182,25 +181,16 @@ func (v *view) leftByOlder(w *workv1.ManifestWork) bool {
 }
 
 // keptByOlder describes works left by an older controller, and the possible action; empty for none.
-func (v *view) keptByOlder() string {
-	var names, clusters []string
-	for _, w := range only(v.Others, v.leftByOlder) {
-		names, clusters = append(names, w.Namespace+"/"+w.Name), append(clusters, "cluster "+w.Namespace)
-	}
-	if len(names) == 0 {
+func keptByOlder(ws works) string {
+	if len(ws) == 0 {
 		return ""
+	}
+	var names, clusters []string
+	for _, w := range ws {
+		names, clusters = append(names, w.Namespace+"/"+w.Name), append(clusters, "cluster "+w.Namespace)
 	}
 	return fmt.Sprintf("%s keeps a copy from an older controller. To remove this copy and its deployed resources, delete ManifestWork %s",
 		strings.Join(clusters, ", "), strings.Join(names, ", "))
-}
-
-// keptAgain returns the interval to check for a deletion of unwatched works from an older controller; zero for never.
-func (v *view) keptAgain() time.Duration {
-	unwatched := func(w *workv1.ManifestWork) bool { return v.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
-	if slices.ContainsFunc(v.Others, unwatched) {
-		return slowRecheck
-	}
-	return 0
 }
 
 // cleanUpFormerWorks deletes the former works of the Application after the own work has replaced them. On the same
@@ -212,9 +202,9 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
 	switch {
 	case len(former) == 0:
-		return d.moves("")
+		return d.moves(moveNotice, "")
 	case changed || !applied(d.Own):
-		return d.moves(d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
+		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
 	left := d.keptFor()
 	d.plan.addWait(Wait{After: left})
@@ -223,13 +213,9 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	case first != nil:
 		return first
 	case left > 0:
-		return d.moves(d.moving(others, "%s keeps the Application until the new cluster's copy is healthy, or for "+d.Move.Timeout.String()))
+		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster's copy is healthy, or for "+d.Move.Timeout.String()))
 	}
-	words := d.moving(others, "waiting for %s to remove the Application")
-	if words != "" {
-		words += d.running(others)
-	}
-	return d.moves(words)
+	return d.moves(moveNotice, d.moving(others, "waiting for %s to remove the Application")+d.running(others))
 }
 
 // removeFormer removes an Application from its former places, on other clusters after the time left. At its present
