@@ -98,6 +98,10 @@ type subject struct {
 
 	// app is the Application delivered by the work; nil if the hub has no Application any more.
 	app *argocd.Application
+
+	// untouched is true if the work can be deleted without a preparation by its agent, because the agent has not seen the
+	// work. Known for the steps before a deletion.
+	untouched bool
 }
 
 // block is the reason that stops a decision, in words for the user who can remove the reason, and the time of the

@@ -15,7 +15,7 @@ import (
 // steps, the work is deleted. The workload and the dependencies stay on the cluster.
 var handingOver = []*Gate{
 	releasePaused,
-	enableToRelease,
+	enableFirst,
 	withdrawFirst,
 	{Name: "hand-over", step: prepareHandOver},
 	keepOthers,
@@ -28,7 +28,7 @@ var handingOver = []*Gate{
 // cluster is handed over at once.
 func prepareHandOver(v *view, s *subject) outcome {
 	switch {
-	case unseen(s.app, s.ManifestWork):
+	case s.untouched:
 		return done
 	case work.CarriesRequest(s.ManifestWork) && !v.knows(NeedReturn):
 		return outcome{verdict: require(NeedReturn)}

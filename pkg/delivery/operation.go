@@ -49,11 +49,8 @@ func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool
 // work first delivers the final form of the Application. The end of the operation and the agent's answer wake the
 // controller for the next decision.
 func stopOperation(v *view, s *subject) outcome {
-	if deletableUnseen(s.ManifestWork, false) {
-		return done
-	}
 	there := v.underway(s)
-	if there == nil {
+	if s.untouched || there == nil {
 		return done
 	}
 	wait := waitf("an operation runs on cluster %s", s.Namespace)

@@ -14,7 +14,7 @@ import (
 // the release.
 var releasingSteps = []*Gate{
 	releasePaused,
-	enableToRelease,
+	enableFirst,
 	withdrawFirst,
 	{Name: "return of a request", Type: forbidden, step: returnRequest},
 	{Name: "preparation", step: prepareRelease},
@@ -45,7 +45,7 @@ func (v *view) releaseOf(w *workv1.ManifestWork) *exit {
 // cluster. The Application must replace the request.
 func returnRequest(v *view, s *subject) outcome {
 	switch {
-	case s.app == nil || unseen(s.app, s.ManifestWork) || work.Released(s.ManifestWork) || !work.CarriesRequest(s.ManifestWork):
+	case s.app == nil || s.untouched || work.Released(s.ManifestWork) || !work.CarriesRequest(s.ManifestWork):
 		return done
 	case !v.knows(NeedReturn):
 		return outcome{verdict: require(NeedReturn)}
@@ -56,7 +56,7 @@ func returnRequest(v *view, s *subject) outcome {
 // prepareRelease waits until the agent has confirmed that the cluster keeps everything.
 func prepareRelease(_ *view, s *subject) outcome {
 	w := s.ManifestWork
-	if unseen(s.app, w) || work.Released(w) && applied(w) {
+	if s.untouched || work.Released(w) && applied(w) {
 		return done
 	}
 	wait := waitf("the work agent of cluster %s has not released the Application", w.Namespace)
@@ -74,7 +74,7 @@ func prepareRelease(_ *view, s *subject) outcome {
 // works wakes the controller for the next decision.
 func keepDependencies(v *view, s *subject) outcome {
 	switch {
-	case unseen(s.app, s.ManifestWork):
+	case s.untouched:
 		return done
 	case !v.knows(NeedDependencies):
 		return outcome{verdict: require(NeedDependencies)}

@@ -19,7 +19,7 @@ import (
 // notice of the whole removal covers all steps except the pause.
 var removing = []*Gate{
 	clusterPaused,
-	enableToRemove,
+	enableFirst,
 	withdrawFirst,
 	{Name: "running operation", step: stopOperation},
 	{Name: "finalizers", step: finalizers(false)},
@@ -29,7 +29,7 @@ var removing = []*Gate{
 // revoking are the steps of a removal by a revocation. The author cannot delay the removal, and no step waits for an
 // operation. A failed apply on the cluster does not delay the removal either.
 var revoking = []*Gate{
-	enableToRevoke,
+	enableFirst,
 	{Name: "finalizers", step: finalizers(true)},
 	keepOthers,
 }
@@ -62,7 +62,7 @@ func (v *view) leaving(w *workv1.ManifestWork) (*subject, *exit) {
 	if v.App != nil && !v.earlier(w) {
 		return v.subject(w), removal
 	}
-	ended, said := &subject{w, nil}, w.Annotations[apis.AnnotationOrphaned]
+	ended, said := &subject{ManifestWork: w}, w.Annotations[apis.AnnotationOrphaned]
 	switch {
 	case said == AfterRestoreHold:
 		return ended, nil
@@ -79,6 +79,10 @@ func (d *decision) endWork(s *subject, e *exit) *block {
 	if e == nil || d.deletionRequested(s.ManifestWork) {
 		return nil
 	}
+	s.untouched = deletableUnseen(s.ManifestWork, false)
+	if e.releases {
+		s.untouched = unseen(s.app, s.ManifestWork)
+	}
 	if b := d.advance(e.steps, s); b != nil {
 		d.plan.addWait(b.Wait)
 		return b
@@ -89,7 +93,7 @@ func (d *decision) endWork(s *subject, e *exit) *block {
 		return d.endWork(s, release) // the request could not be replaced in another way
 	case e.releases && s.app != nil && !d.remembered: // the condition is written first, and the write wakes the controller
 		return nil
-	case e.releases && unseen(s.app, s.ManifestWork):
+	case e.releases && s.untouched:
 		as = nothingSent
 	}
 	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
@@ -123,7 +127,7 @@ func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 func finalizers(force bool) func(*view, *subject) outcome {
 	return func(v *view, s *subject) outcome {
 		w := s.ManifestWork
-		if deletableUnseen(w, force) {
+		if s.untouched {
 			return done
 		}
 		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(NeedReturn) {

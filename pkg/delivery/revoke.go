@@ -74,6 +74,7 @@ func (d *decision) revokeWork(s *subject) revocation {
 	if d.Clusters[s.Namespace].Paused != "" { // the end of the pause wakes the Application
 		return revocation{}
 	}
+	s.untouched = deletableUnseen(s.ManifestWork, true)
 	if b := d.advance(revoking, s); b != nil {
 		if b.Type == "" {
 			b = d.plan.blockAt(revocationNotice, verdict{Words: "being removed from cluster " + s.Namespace + ": " + refusal.Message, Reason: refusal.Reason})

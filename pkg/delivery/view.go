@@ -60,7 +60,7 @@ func (v *view) target() managedcluster.Facts { return v.Clusters[v.App.Cluster()
 // subject returns a work as the subject of a step. The cluster of the work may read repositories in another way than the
 // target cluster.
 func (v *view) subject(w *workv1.ManifestWork) *subject {
-	return &subject{w, v.Clusters[w.Namespace].Reading(v.App)}
+	return &subject{ManifestWork: w, app: v.Clusters[w.Namespace].Reading(v.App)}
 }
 
 // deletionRequested reports whether a work's deletion has been requested, by the plan or before.
