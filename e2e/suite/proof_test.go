@@ -68,10 +68,13 @@ func pollingAgent(ctx context.Context, on string) {
 	Expect(err).NotTo(HaveOccurred())
 	source, err := f.Hub.WorkSource(ctx, on, f.Cluster(on).AgentKubeconfig(), GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
+	args := append([]string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
+		"--namespace=" + namespace, "--kubeconfig=" + kubeconfig}, source...)
+	if !fleet.OldestOr(false) { // OCM 1.0 has no watch, and refuses the argument
+		args = append(args, "--max-feedback-watch=0")
+	}
 	agent, err := f.Run(ctx, fleet.Command{
-		Name: "work-agent-polling", Path: f.Program("work"), Ready: fleet.HTTPReady("https://" + address + "/healthz"),
-		Args: append([]string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
-			"--namespace=" + namespace, "--kubeconfig=" + kubeconfig, "--max-feedback-watch=0"}, source...),
+		Name: "work-agent-polling", Path: f.Program("work"), Args: args, Ready: fleet.HTTPReady("https://" + address + "/healthz"),
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(agent.Stop)
