@@ -120,6 +120,9 @@ var _ = Describe("Argo CD's source hydrator", func() {
 	}, NodeTimeout(6*time.Minute))
 
 	It("has fields that 2.14 refuses by name", func(ctx SpecContext) {
+		if strings.HasPrefix(f.Hub.ArgoCDVersion(), "2.") {
+			Skip("the hub has Argo CD " + f.Hub.ArgoCDVersion() + ", whose CRD drops the fields on the hub")
+		}
 		const name = "hydrated-older"
 		on := clustersWith("2.14")[0]
 		Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())

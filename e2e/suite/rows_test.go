@@ -78,12 +78,15 @@ func failureOf(set, on string) func(context.Context) (*v1alpha1.ResourceFailure,
 
 var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Serial, func() {
 	const (
-		set     = "guestbook-app-set"
-		broken  = "cluster2" // its Argo CD 2 keeps the health of resources
-		name    = "cluster2-guestbook-app"
-		file    = "guestbook/deployment.yaml"
-		reasons = 10 * time.Second // maximum delay from the cluster's Argo CD to the hub's report
+		set    = "guestbook-app-set"
+		broken = "cluster2" // its Argo CD 2 keeps the health of resources
+		name   = "cluster2-guestbook-app"
+		file   = "guestbook/deployment.yaml"
 	)
+	reasons := 10 * time.Second // maximum delay from the cluster's Argo CD to the hub's report
+	if fleet.OldestOr(false) {
+		reasons = 40 * time.Second // the agents of OCM 1.0 poll, every 10 to 20 s
+	}
 	var manifest string
 
 	// change commits an edit of the guestbook's Deployment, and refreshes the clusters as a webhook would. It returns
