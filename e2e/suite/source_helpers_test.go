@@ -38,9 +38,12 @@ const hubPassword = "password-that-only-the-hub-has"
 type secureGit struct {
 	*httptest.Server
 
-	// password is the accepted password, and down makes each request fail.
-	password atomic.Value
-	down     atomic.Bool
+	// password is the accepted password. down makes each request fail, and cut ends each answer with content early.
+	password  atomic.Value
+	down, cut atomic.Bool
+
+	// hanging lets each request wait; nil for a server that answers.
+	hanging atomic.Pointer[pause]
 
 	mu   sync.Mutex
 	seen []string
@@ -62,6 +65,7 @@ func newSecureGit() *secureGit {
 			s.mu.Unlock()
 		}
 		switch {
+		case s.hanging.Load().wait(r) != nil:
 		case s.down.Load():
 			http.Error(w, "down", http.StatusServiceUnavailable)
 		case user != "hub" || password != s.password.Load():
@@ -69,11 +73,66 @@ func newSecureGit() *secureGit {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		default:
 			r.Header.Del("Authorization")
+			if s.cut.Load() && r.Method == http.MethodPost {
+				w = &cutOff{ResponseWriter: w}
+			}
 			proxy.ServeHTTP(w, r)
 		}
 	}))
 	DeferCleanup(s.Close)
 	return s
+}
+
+// pause is the state of a server that does not answer.
+type pause struct {
+	over chan struct{}
+	held atomic.Int32 // the requests so far
+}
+
+// wait waits for the end of the state, or for the end of the request with an error.
+func (h *pause) wait(r *http.Request) error {
+	if h == nil {
+		return nil
+	}
+	h.held.Add(1)
+	select {
+	case <-h.over:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+// hang makes each request wait, until the returned function is called.
+func (s *secureGit) hang() (answer func()) {
+	h := &pause{over: make(chan struct{})}
+	s.hanging.Store(h)
+	return sync.OnceFunc(func() {
+		s.hanging.Store(nil)
+		close(h.over)
+	})
+}
+
+// held returns the number of requests that the hanging server has got.
+func (s *secureGit) held() int32 {
+	if h := s.hanging.Load(); h != nil {
+		return h.held.Load()
+	}
+	return 0
+}
+
+// cutOff ends an answer after its first bytes, as a broken connection does.
+type cutOff struct {
+	http.ResponseWriter
+	sent int
+}
+
+func (c *cutOff) Write(p []byte) (int, error) {
+	const most = 64
+	if c.sent += len(p); c.sent > most {
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(p)
 }
 
 // repo returns the address of a repository, as the user writes it.

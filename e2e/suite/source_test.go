@@ -15,6 +15,7 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/source"
 )
@@ -42,7 +43,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 	on := []string{"cluster1", "cluster2"}
 	var git *secureGit
 	var server *fleet.Process
-	isolated := map[string]*fleet.Netns{}
+	isolated, agents := map[string]*fleet.Netns{}, map[string]*towline.Agent{}
 
 	// through makes an Application that reads through the hub.
 	through := func(ctx context.Context, name, on string, sources ...map[string]any) {
@@ -50,6 +51,59 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
 			b.Spec(sourceSpec(name, sources...)).Annotation(apis.AnnotationSource, apis.SourceHub)
 		})
+	}
+
+	// commit sets the value of the ConfigMap in ownRepo, and returns the commit.
+	commit := func(ctx context.Context, value string) string {
+		GinkgoHelper()
+		sha, err := f.Git.Commit(ctx, ownRepo, map[string]string{"plain/config.yaml": configOf(value)}, "Set "+value)
+		Expect(err).NotTo(HaveOccurred())
+		return sha
+	}
+
+	// stays lets the cluster compare the Application again, and expects no change and no error.
+	stays := func(ctx context.Context, on, name string) {
+		GinkgoHelper()
+		hardRefresh(ctx, on, name)
+		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Refresh()", BeEmpty()))
+		there, err := read(cluster[on], named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.Status.Sync.Status).To(Equal("Synced"))
+		Expect(there.Status.Conditions).To(BeEmpty())
+	}
+
+	// follows expects that the Application of ownRepo reaches a commit and its value.
+	follows := func(ctx context.Context, on, name, sha, value string) {
+		GinkgoHelper()
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			hardRefresh(ctx, on, name)
+			app, err := read(hub, named(name))(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(app.Status.Sync.Revision).To(Equal(sha))
+		}).WithPolling(2 * time.Second).Should(Succeed())
+		Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", value)))
+		expectNoCondition(ctx, name, "ComparisonError")
+	}
+
+	// refused lets the cluster compare the Application until the condition appears, and returns the message. A look at the
+	// Git server a moment ago counts for towline-source.
+	refused := func(ctx context.Context, on, name, says string) (message string) {
+		GinkgoHelper()
+		Eventually(ctx, func(ctx context.Context) (_ string, err error) {
+			hardRefresh(ctx, on, name)
+			message, err = conditionMessage(ctx, name, "ComparisonError")
+			return message, err
+		}).WithPolling(2 * time.Second).Should(ContainSubstring(says))
+		return message
+	}
+
+	// hangs lets the cluster compare the Application until the Git server has got a request without an answer.
+	hangs := func(ctx context.Context, on, name string) {
+		GinkgoHelper()
+		Eventually(ctx, func(ctx context.Context) int32 {
+			hardRefresh(ctx, on, name)
+			return git.held()
+		}).WithPolling(2 * time.Second).ShouldNot(BeZero())
 	}
 
 	BeforeAll(func(ctx SpecContext) {
@@ -64,10 +118,15 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		var err error
 		server, err = towline.RunSource(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(server.Stop)
+		DeferCleanup(func(ctx context.Context) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "apiservice", source.APIService) // without a server, the hub could delete no namespace
+			Expect(err).NotTo(HaveOccurred())
+			server.Stop()
+		})
 		installAddOn(ctx, "agent-source")
 		for _, name := range on {
-			_, door := openDoor(ctx, name)
+			agent, door := openDoor(ctx, name)
+			agents[name] = agent
 			if ns, ok := isolate(ctx, name, door); ok {
 				isolated[name] = ns
 			}
@@ -88,7 +147,8 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 			Expect(string(app.Spec.Raw)).To(ContainSubstring(git.repo(fleet.AppsRepo)))
 			Consistently(ctx, func(ctx context.Context) (string, error) {
 				return f.Hub.Kubectl(ctx, "get", "application", name, "--namespace", argocdNamespace, "--output", "json")
-			}).WithTimeout(5*time.Second).ShouldNot(ContainSubstring(source.Name(git.repo(fleet.AppsRepo))), "only the cluster knows the agent's address")
+			}).WithTimeout(5*time.Second).ShouldNot(ContainSubstring(source.Former(source.Name(argocd.DefaultProject, git.repo(fleet.AppsRepo)))),
+				"only the cluster knows the agent's address")
 		}
 	})
 
@@ -150,12 +210,12 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 
 	It("cannot tell another cluster's repository from an absent one", func(ctx SpecContext) {
 		through(ctx, "door-secret", "cluster1", from(git.repo(valuesRepo), "."))
-		name := source.Name(git.repo(valuesRepo))
+		name := source.Name(argocd.DefaultProject, git.repo(valuesRepo))
 		ask := func(agentOf, cluster, name string) (int, string) {
 			return askHub(ctx, agentOf, source.Path(cluster, name)+"/info/refs?service=git-upload-pack")
 		}
 		Eventually(func() int { code, _ := ask("cluster1", "cluster1", name); return code }).Should(Equal(200))
-		absent := source.Name("https://git.example.com/" + ownRepo + "-values.git")
+		absent := source.Name(argocd.DefaultProject, "https://git.example.com/"+ownRepo+"-values.git")
 		Expect(absent).To(HaveLen(len(name)))
 		for _, namespace := range on {
 			code, text := ask("cluster2", namespace, name)
@@ -174,27 +234,23 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
 		expectAtRest(ctx, name)
 		Expect(server.Kill()).To(Succeed())
-		sha, err := f.Git.Commit(ctx, ownRepo, map[string]string{"plain/config.yaml": configOf("outage")}, "Commit in the outage")
-		Expect(err).NotTo(HaveOccurred())
+		sha := commit(ctx, "outage")
 		for range 3 {
-			hardRefresh(ctx, on, name)
-			Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Refresh()", BeEmpty()))
+			stays(ctx, on, name)
 		}
-		there, err := read(cluster[on], named(name))(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(there.Status.Sync.Status).To(Equal("Synced"))
-		Expect(there.Status.Conditions).To(BeEmpty())
 		expectHealthy(ctx, name)
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		for _, args := range [][]string{{"check"}, {"why", "-n", argocdNamespace, name}} {
+			Eventually(ctx, func(ctx context.Context) (string, error) {
+				out, _, err := ran(ctx, plugin, f.Hub.Kubeconfig(), args...)
+				return out, err
+			}).Should(ContainSubstring("towline-source on the hub does not answer"))
+		}
 		began := time.Now()
 		Expect(server.Restart(ctx)).To(Succeed())
 		AddReportEntry(fmt.Sprintf("towline-source is ready after %.1f s", time.Since(began).Seconds()))
-		Eventually(ctx, func(g Gomega, ctx context.Context) {
-			hardRefresh(ctx, on, name)
-			app, err := read(hub, named(name))(ctx)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(app.Status.Sync.Revision).To(Equal(sha))
-		}).WithPolling(2 * time.Second).Should(Succeed())
-		Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", "outage")))
+		follows(ctx, on, name, sha, "outage")
 		AddReportEntry(fmt.Sprintf("the commit is applied %.1f s after the restart", time.Since(began).Seconds()))
 	})
 
@@ -204,11 +260,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		expectAtRest(ctx, name)
 		expect := func(says string) {
 			GinkgoHelper()
-			hardRefresh(ctx, on, name)
-			expectCondition(ctx, name, "ComparisonError", says)
-			message, err := conditionMessage(ctx, name, "ComparisonError")
-			Expect(err).NotTo(HaveOccurred())
-			AddReportEntry("the condition on the hub", message)
+			AddReportEntry("the condition on the hub", refused(ctx, on, name, says))
 			there, err := read(cluster[on], named(name))(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(fmt.Sprint(there.Status.Conditions)).NotTo(ContainSubstring(git.address()))
@@ -222,5 +274,118 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		hardRefresh(ctx, on, name)
 		expectHealthy(ctx, name)
 		expectNoCondition(ctx, name, "ComparisonError")
+	})
+
+	It("read with the Secret of their own AppProject", long, func(ctx SpecContext) {
+		const on, good, bad = "cluster1", "door-good", "door-bad"
+		repo := git.repo(ownRepo)
+		secretOf := func(project, password string) string {
+			return fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":%q,"name":%q,"labels":{%q:%q}},`+
+				`"stringData":{"url":%q,"project":%q,"username":"hub","password":%q}}`,
+				argocdNamespace, project, apis.LabelSecretType, apis.SecretTypeRepository, repo, project, password)
+		}
+		for project, password := range map[string]string{good: hubPassword, bad: "of another account"} {
+			apply(ctx, fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"namespace":%q,"name":%q},`+
+				`"spec":{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}}`,
+				argocdNamespace, project))
+			apply(ctx, secretOf(project, password))
+			DeferCleanup(func(ctx context.Context) {
+				Expect(hub.Delete(ctx, secretOn(argocdNamespace, project))).To(Succeed())
+				Expect(hub.Delete(ctx, projectNamed(project))).To(Succeed())
+			})
+			standalone(ctx, project, on, func(b *fixture.ApplicationBuilder) {
+				of := strings.Replace(sourceSpec(project, from(repo, "plain")), `"project":"default"`, fmt.Sprintf(`"project":%q`, project), 1)
+				b.Spec(of).Annotation(apis.AnnotationSource, apis.SourceHub)
+			})
+		}
+		expectCondition(ctx, bad, "ComparisonError", "refuses the credential of the hub")
+		expectAtRest(ctx, good)
+		hardRefresh(ctx, on, good)
+		expectAtRest(ctx, good)
+		expectNoCondition(ctx, good, "ComparisonError")
+		served, err := f.Hub.Kubectl(ctx, "get", "repositories", "--namespace", on)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("two AppProjects with different Secrets for one address", served)
+		apply(ctx, secretOf(bad, hubPassword))
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			hardRefresh(ctx, on, bad)
+			app, err := read(hub, named(bad))(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(app.Status.Health.Status).To(Equal("Healthy"))
+		}).WithPolling(2 * time.Second).Should(Succeed())
+	})
+
+	It("follow a Git server that hangs, breaks connections, and takes a commit back", long, func(ctx SpecContext) {
+		const name, on = "door-git-faults", "cluster1"
+		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
+		expectAtRest(ctx, name)
+		before, err := f.Git.Head(ctx, ownRepo)
+		Expect(err).NotTo(HaveOccurred())
+
+		answer := git.hang()
+		DeferCleanup(answer)
+		sha := commit(ctx, "hanging")
+		hangs(ctx, on, name)
+		stays(ctx, on, name)
+		answer()
+		follows(ctx, on, name, sha, "hanging")
+
+		git.cut.Store(true)
+		DeferCleanup(func() { git.cut.Store(false) })
+		sha = commit(ctx, "broken")
+		AddReportEntry("a broken connection", refused(ctx, on, name, "the hub cannot re"))
+		git.cut.Store(false)
+		follows(ctx, on, name, sha, "broken")
+
+		value, err := f.Git.Read(ctx, ownRepo, "plain/config.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(f.Git.Branch(ctx, ownRepo, "main", before)).To(Succeed())
+		former, err := f.Git.Read(ctx, ownRepo, "plain/config.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(former).NotTo(Equal(value))
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			hardRefresh(ctx, on, name)
+			g.Expect(read(hub, named(name))(ctx)).To(HaveField("Status.Sync.Revision", before))
+		}).WithPolling(2 * time.Second).Should(Succeed())
+		expectAtRest(ctx, name)
+	})
+
+	It("keep their Applications without the hub, and follow a restarted agent", long, func(ctx SpecContext) {
+		const name, on = "door-hub-away", "cluster1"
+		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
+		expectAtRest(ctx, name)
+		var sha string
+		outage(ctx, func(string) {
+			sha = commit(ctx, "hub away")
+			for range 3 {
+				stays(ctx, on, name)
+			}
+		})
+		follows(ctx, on, name, sha, "hub away")
+		agents[on].Stop()
+		sha = commit(ctx, "agent away")
+		Expect(agents[on].Restart(ctx)).To(Succeed())
+		follows(ctx, on, name, sha, "agent away")
+	})
+
+	It("outlast the end of towline-source during a fetch, and follow a second process", long, func(ctx SpecContext) {
+		const name, on = "door-replicas", "cluster1"
+		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
+		expectAtRest(ctx, name)
+		answer := git.hang()
+		DeferCleanup(answer)
+		sha := commit(ctx, "ended")
+		hangs(ctx, on, name)
+		Expect(server.Kill()).To(Succeed())
+		answer()
+		Expect(server.Restart(ctx)).To(Succeed())
+		follows(ctx, on, name, sha, "ended")
+
+		second, err := towline.RunSecondSource(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(second.Stop)
+		follows(ctx, on, name, commit(ctx, "second"), "second")
+		Expect(server.Kill()).To(Succeed())
+		follows(ctx, on, name, commit(ctx, "second alone"), "second alone")
 	})
 })

@@ -22,6 +22,17 @@ const sourceName = "towline-source"
 // RunSource builds towline-source, runs it with the rights of deploy/source, and makes the hub's API server send the
 // requests for repositories to the process. more are additional arguments.
 func RunSource(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Process, error) {
+	return runSource(ctx, f, sourceName, more...)
+}
+
+// RunSecondSource is RunSource for a second process, with mirrors of its own. The first process stays, and gets no new
+// connections.
+func RunSecondSource(ctx context.Context, f *fleet.Fleet) (*fleet.Process, error) {
+	return runSource(ctx, f, sourceName+"-2")
+}
+
+// runSource runs a process of the name.
+func runSource(ctx context.Context, f *fleet.Fleet, name string, more ...string) (*fleet.Process, error) {
 	for _, file := range []string{"service_account", "role", "role_binding"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/source/"+file+".yaml"); err != nil {
 			return nil, err
@@ -34,7 +45,7 @@ func RunSource(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Proc
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %s: %w\n%s", sourceName, err, out)
 	}
-	certFile, keyFile := filepath.Join(f.Dir(), sourceName+".crt"), filepath.Join(f.Dir(), sourceName+".key")
+	certFile, keyFile := filepath.Join(f.Dir(), name+".crt"), filepath.Join(f.Dir(), name+".key")
 	cert, key, err := certutil.GenerateSelfSignedCertKey(sourceName+"."+Namespace+".svc", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
 		return nil, err
@@ -53,10 +64,10 @@ func RunSource(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Proc
 		return nil, err
 	}
 	process, err := f.Run(ctx, fleet.Command{
-		Name: sourceName, Path: binary, Args: append([]string{
+		Name: name, Path: binary, Args: append([]string{
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]), "--tls-cert-file=" + certFile, "--tls-private-key-file=" + keyFile,
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-			"--argocd-namespace=" + Namespace, "--data=" + filepath.Join(f.Dir(), sourceName+"-data"),
+			"--argocd-namespace=" + Namespace, "--data=" + filepath.Join(f.Dir(), name+"-data"),
 		}, more...),
 		Ready: fleet.HTTPReady(fmt.Sprintf("https://127.0.0.1:%d/readyz", ports[0])),
 	})
