@@ -27,8 +27,8 @@ func TestHostileTexts(t *testing.T) {
 		lines int
 		print func(*options) error
 	}{
-		"a ladder": {5, func(o *options) error {
-			return o.printLadder(&why.Ladder{Application: "argocd/a", Cluster: long, Unread: []string{long}, Links: []why.Link{
+		"a diagnosis": {5, func(o *options) error {
+			return o.printDiagnosis(&why.Diagnosis{Application: "argocd/a", Cluster: long, Unread: []string{long}, Links: []why.Link{
 				{Name: why.LinkKeys, State: why.Blocked, Message: long},
 			}}, time.Now())
 		}},

@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -100,13 +101,13 @@ status:
 	}
 }
 
-// TestPrintLadder checks that text from a cluster cannot control the terminal.
-func TestPrintLadder(t *testing.T) {
+// TestPrintDiagnosis checks that text from a cluster cannot control the terminal.
+func TestPrintDiagnosis(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	since := now.Add(-5 * time.Minute)
 	o := newOptions(genericiooptions.IOStreams{Out: &out})
-	err := o.printLadder(&why.Ladder{Application: "argocd/a", Cluster: "c1", Unread: []string{"get managedclusters"}, Links: []why.Link{
+	err := o.printDiagnosis(&why.Diagnosis{Application: "argocd/a", Cluster: "c1", Unread: []string{"get managedclusters"}, Links: []why.Link{
 		{Name: why.LinkKeys, State: why.OK, Message: "fine"},
 		{Name: why.LinkArgoCD, State: why.Blocked, Message: "no\x1b[31m \u202eway", Reason: "SyncError", Since: &since, Who: "you", Do: "kubectl edit"},
 	}}, now)
@@ -125,8 +126,25 @@ The Application is stopped at: cluster's Argo CD.
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 	out.Reset()
+	err = o.printDiagnosis(&why.Diagnosis{Application: "argocd/a", Cluster: "c1", Trace: []gate.TraceEntry{
+		{Gate: "cluster exists"}, {Gate: "running operation", Work: "c1/a"}, {Gate: "finalizers", Work: "c1/a", Words: "\x1b[31m is pruning"},
+	}}, now)
+	want = `Application argocd/a on c1
+
+
+The Application is on the cluster, and healthy.
+
+The checks and steps of the decision:
+✓ cluster exists
+✓ running operation      c1/a
+✗ finalizers             c1/a:  [31m is pruning
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	out.Reset()
 	o.output = "name"
-	if err := o.printLadder(&why.Ladder{Set: "argocd/s"}, now); err != nil || out.String() != "applicationset.argoproj.io/argocd/s\n" {
+	if err := o.printDiagnosis(&why.Diagnosis{Set: "argocd/s"}, now); err != nil || out.String() != "applicationset.argoproj.io/argocd/s\n" {
 		t.Errorf("%v: %q", err, out.String())
 	}
 	o.output = "xml"

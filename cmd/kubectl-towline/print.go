@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -71,7 +72,7 @@ func (o *options) glyph(s why.State) string {
 	return "\x1b[" + colours[s] + "m" + glyphs[s] + "\x1b[0m"
 }
 
-func (o *options) printLadder(l *why.Ladder, now time.Time) error {
+func (o *options) printDiagnosis(l *why.Diagnosis, now time.Time) error {
 	name := "application.argoproj.io/" + l.Application
 	if l.Application == "" {
 		name = "applicationset.argoproj.io/" + l.Set
@@ -103,10 +104,21 @@ func (o *options) printLadder(l *why.Ladder, now time.Time) error {
 		verdict += b.Name + "."
 	}
 	out.line("%s", verdict)
+	if len(l.Trace) > 0 {
+		out.line("")
+		out.line("The checks and steps of the decision:")
+	}
+	for _, e := range l.Trace {
+		state, message := why.OK, e.Work
+		if e.Words != "" {
+			state, message = why.Blocked, view.Because(e.Work, e.Words)
+		}
+		out.line("%s", strings.TrimRight(fmt.Sprintf("%s %-22s %s", o.glyph(state), e.Gate, bounded(message)), " "))
+	}
 	return out.err
 }
 
-func heading(l *why.Ladder) string {
+func heading(l *why.Diagnosis) string {
 	switch {
 	case l.Application == "":
 		return "ApplicationSet " + l.Set + " on " + l.Cluster

@@ -24,6 +24,7 @@ type whyOptions struct {
 	*options
 
 	cluster string
+	trace   bool
 }
 
 func newWhyCommand(o *options) *cobra.Command {
@@ -34,13 +35,16 @@ func newWhyCommand(o *options) *cobra.Command {
 		Example: "  # Why is the Application not on its cluster?\n" +
 			"  kubectl towline why -n argocd cluster1-guestbook-app\n\n" +
 			"  # Why has the ApplicationSet no Application on cluster7?\n" +
-			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7",
+			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7\n\n" +
+			"  # Which checks have passed, and how far is the removal?\n" +
+			"  kubectl towline why -n argocd cluster1-guestbook-app --trace",
 		Args: oneName("an Application or an ApplicationSet"),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
 
 		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
 	}
 	cmd.Flags().StringVar(&w.cluster, "cluster", "", "the cluster on which an ApplicationSet's Application is missing")
+	cmd.Flags().BoolVar(&w.trace, "trace", false, "show the checks and steps of Towline's decision as well, in order")
 	o.completeFlag(cmd, "cluster", clusterKind)
 	return cmd
 }
@@ -58,11 +62,14 @@ func (o *whyOptions) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	ladder := why.Of(facts)
-	if err := o.printLadder(ladder, facts.Now); err != nil {
+	diagnosis := why.Of(facts)
+	if o.trace && facts.Plan != nil {
+		diagnosis.Trace = facts.Plan.Trace
+	}
+	if err := o.printDiagnosis(diagnosis, facts.Now); err != nil {
 		return err
 	}
-	if v := ladder.Verdict(); v != why.OK {
+	if v := diagnosis.Verdict(); v != why.OK {
 		return found(v)
 	}
 	return nil

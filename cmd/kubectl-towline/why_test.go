@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -156,6 +157,11 @@ func TestWhy(t *testing.T) {
 			got := as(t, "", "", "why", app.Name, "-n", app.Namespace, "--argocd-namespace", whysArgoCD)
 			if !strings.Contains(got.out, "    reason  "+reason+"\n") || !strings.Contains(got.out, "    do      ") || got.code != exitBlocked {
 				t.Errorf("got %+v", got)
+			}
+			if reason == apis.ReasonClusterNotFound {
+				got = as(t, "", "", "why", app.Name, "-n", app.Namespace, "--argocd-namespace", whysArgoCD, "--trace")
+				_, trace, _ := strings.Cut(got.out, "The checks and steps of the decision:\n")
+				golden.Equal(t, "why-trace.golden", []byte(trace))
 			}
 		})
 	}

@@ -36,8 +36,8 @@
   // suffix come from the cluster's Argo CD.
   const ours = ["PropagationError", "PropagationForbiddenError", "DependencyError", "ManifestWorkApplyError"];
 
-  // ladder returns the steps of the way of an Application. The states of steps after the first broken step are unknown.
-  const ladder = (app) => {
+  // diagnosis returns the steps of the way of an Application. The states of steps after the first broken step are unknown.
+  const diagnosis = (app) => {
     const links = [], conditions = status(app).conditions || [];
     const find = (type) => conditions.find((c) => c.type === type);
     const add = (name, state, message, condition) => {
@@ -116,7 +116,7 @@
   // is not pulled.
   const panel = ({ application, openFlyout }) => {
     if (!application || !pulled(application)) return null;
-    const at = broken(ladder(application)), state = at ? at.state : ok;
+    const at = broken(diagnosis(application)), state = at ? at.state : ok;
     return e("div", { className: "application-status-panel__item towline-panel" },
       e("div", { style: { lineHeight: "19.5px", marginBottom: "0.3em" } }, e("label", null, "PULL")),
       e("div", { className: "application-status-panel__item-value" }, sign(state),
@@ -136,7 +136,7 @@
     return e("div", { className: "towline-tab", style: { padding: "1em" } },
       e("div", { className: "white-box" }, e("div", { className: "white-box__details" },
         row("MANAGED CLUSTER", text(cluster(app)) || "none"), where ? row("NAMESPACE THERE", text(where)) : null, row("LAST HEARD", heard(app)))),
-      e("ol", { className: "towline-ladder", style: { listStyle: "none", margin: 0 } }, ladder(app).map((l) =>
+      e("ol", { className: "towline-diagnosis", style: { listStyle: "none", margin: 0 } }, diagnosis(app).map((l) =>
         e("li", { key: l.name, className: "towline-" + l.state, style: { margin: "0.6em 0" } }, sign(l.state), e("strong", null, l.name), " ",
           e("span", null, words[l.state]), l.message ? e("div", { style: { whiteSpace: "pre-wrap", overflowWrap: "anywhere", marginLeft: "1.4em" } },
             e("bdi", null, text(l.message)), l.since ? " (since " + text(l.since) + ")" : "") : null))),

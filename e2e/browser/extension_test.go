@@ -114,16 +114,16 @@ func said(conditionType string) func(*argocd.Application) {
 	}
 }
 
-// link is a link of the ladder, as shown.
+// link is a link of the diagnosis, as shown.
 type link struct{ State, Name, Message string }
 
-// shownLadder is a script that returns the links of the tab.
-const shownLadder = `[...document.querySelectorAll("#tab .towline-ladder li")].map((li) => ({
+// shownDiagnosis is a script that returns the links of the tab.
+const shownDiagnosis = `[...document.querySelectorAll("#tab .towline-diagnosis li")].map((li) => ({
 	State: li.className.replace("towline-", ""), Name: li.querySelector("strong").textContent,
 	Message: li.querySelector("bdi") ? li.querySelector("bdi").textContent : "",
 }))`
 
-// TestExtension: the extension of Argo CD's UI shows the same ladder for an Application as pkg/why, and text from a
+// TestExtension: the extension of Argo CD's UI shows the same diagnosis for an Application as pkg/why, and text from a
 // cluster stays text. The test uses a stub of the UI, and the real React.
 func TestExtension(t *testing.T) {
 	file := packages(t)
@@ -168,7 +168,7 @@ func TestExtension(t *testing.T) {
 				edit(a)
 				var got []link
 				var panel string
-				draw(t, a, evaluate(shownLadder, &got), evaluate(`document.getElementById("panel").textContent`, &panel))
+				draw(t, a, evaluate(shownDiagnosis, &got), evaluate(`document.getElementById("panel").textContent`, &panel))
 				want := why.Of(&why.Facts{App: a, WorkUnread: true})
 				compare(t, title, want, got)
 				if b := want.Broken(); b != nil && !strings.Contains(panel, "at: "+b.Name) || b == nil && !strings.Contains(panel, "✓") {
@@ -201,8 +201,8 @@ func TestExtension(t *testing.T) {
 	}
 }
 
-// compare reports differences between the shown ladder and the ladder from pkg/why.
-func compare(t *testing.T, title string, want *why.Ladder, got []link) {
+// compare reports differences between the shown diagnosis and the diagnosis from pkg/why.
+func compare(t *testing.T, title string, want *why.Diagnosis, got []link) {
 	t.Helper()
 	if len(got) != len(want.Links) {
 		t.Errorf("%s: %d links, want %d: %v", title, len(got), len(want.Links), got)

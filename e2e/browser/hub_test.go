@@ -96,8 +96,8 @@ func (h *hub) Application(_ context.Context, key types.NamespacedName) (*ui.Appl
 	defer h.mu.Unlock()
 	for _, a := range h.apps {
 		if a.Name == key.Name {
-			ladder := why.Of(&why.Facts{App: a, WorkUnread: true})
-			return &ui.Application{App: a, Ladder: ladder, Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true})}, nil
+			diagnosis := why.Of(&why.Facts{App: a, WorkUnread: true})
+			return &ui.Application{App: a, Diagnosis: diagnosis, Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true})}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // as ui.Hub has it

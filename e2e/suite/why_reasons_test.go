@@ -300,12 +300,12 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 	apps := map[string]*argocd.Application{}
 
 	// asks runs the plugin, and returns the diagnosis and the exit code.
-	asks := func(ctx context.Context, kubeconfig string, app *argocd.Application) (*why.Ladder, int, error) {
+	asks := func(ctx context.Context, kubeconfig string, app *argocd.Application) (*why.Diagnosis, int, error) {
 		out, code, err := ran(ctx, plugin, kubeconfig, "why", "-n", app.Namespace, app.Name, "-o", "json")
 		if err != nil {
 			return nil, code, err
 		}
-		l := &why.Ladder{}
+		l := &why.Diagnosis{}
 		if err := json.NewDecoder(strings.NewReader(out)).Decode(l); err != nil { // stderr comes after the JSON
 			return nil, code, fmt.Errorf("%w: %s", err, out)
 		}

@@ -62,14 +62,14 @@ type Answer struct {
 // Blockf returns the answer of a blocking gate.
 func Blockf(format string, args ...any) Answer { return Answer{Words: fmt.Sprintf(format, args...)} }
 
-// TraceEntry is a line of a trace: the answer of a gate.
+// TraceEntry is the answer of a gate, in a trace: the checks and steps of a decision, in order.
 type TraceEntry struct {
 	// Gate is the name of the gate.
-	Gate string
+	Gate string `json:"name"`
 
 	// Work is the work in question, as namespace/name; empty for a gate of the decision's own object.
-	Work string
+	Work string `json:"work,omitempty"`
 
-	// Words is why the gate blocks; empty for a passed check.
-	Words string
+	// Words is why the gate blocks; empty for a passed check, and for a finished step.
+	Words string `json:"message,omitempty"`
 }

@@ -142,7 +142,7 @@ func (f *fake) Application(_ context.Context, key types.NamespacedName) (*Applic
 	}
 	for _, a := range f.apps {
 		if a.Namespace == key.Namespace && a.Name == key.Name {
-			return &Application{App: a, Ladder: why.Of(&why.Facts{App: a, WorkUnread: true}), Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true}),
+			return &Application{App: a, Diagnosis: why.Of(&why.Facts{App: a, WorkUnread: true}), Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true}),
 				Events: []corev1.Event{{Reason: "Sent", Type: "Normal", Message: a.Status.Health.Message, LastTimestamp: metav1.Unix(1e9, 0)}}}, nil
 		}
 	}

@@ -121,9 +121,9 @@ type Application struct {
 	// App is the hub's Application.
 	App *argocd.Application
 
-	// Ladder is the path of the Application, and Tree its objects.
-	Ladder *why.Ladder
-	Tree   *view.Node
+	// Diagnosis is the path of the Application, and Tree its objects.
+	Diagnosis *why.Diagnosis
+	Tree      *view.Node
 
 	// Events are the events about the Application, the newest first. EventsUnread is true if events are unreadable.
 	Events       []corev1.Event

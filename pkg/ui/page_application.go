@@ -26,10 +26,10 @@ func applicationPage(v *visit, p *painted) error {
 	history := slices.Clone(a.App.Status.History)
 	slices.Reverse(history)
 	data := map[string]any{
-		"Row": &row, "Ladder": a.Ladder, "Broken": a.Ladder.Broken(), "Verdict": a.Ladder.Verdict(), "App": a.App, "Query": p.Query,
+		"Row": &row, "Diagnosis": a.Diagnosis, "Broken": a.Diagnosis.Broken(), "Verdict": a.Diagnosis.Verdict(), "App": a.App, "Query": p.Query,
 		"Tree": a.Tree, "Events": a.Events, "EventsUnread": a.EventsUnread, "History": history, "Actions": actions(a.App),
 	}
-	for _, section := range []string{"application", "ladder", "conditions", "tree", "actions", "history", "events"} {
+	for _, section := range []string{"application", "diagnosis", "conditions", "tree", "actions", "history", "events"} {
 		if err := p.add(section+".html", section, data); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestCommandsOfHostileNames(t *testing.T) {
 		f := &Facts{App: app, Now: time.Now()}
 		commands := []string{f.command("kubectl NAMESPACE APP CLUSTER PROJECT PLACEMENT"), f.away("away").Do,
 			f.link(delivery.Condition{Type: apis.ConditionPausedWarning, Message: app.Status.Conditions[0].Message}).Do}
-		l := &Ladder{Cluster: name}
+		l := &Diagnosis{Cluster: name}
 		app.Status.OperationState = nil
 		f.argoCD(l)
 		for _, k := range l.Links {

@@ -40,7 +40,7 @@ func (p *Person) Application(ctx context.Context, key types.NamespacedName) (*ui
 	if err != nil {
 		return nil, err
 	}
-	out.Ladder = why.Of(facts)
+	out.Diagnosis = why.Of(facts)
 	if out.Tree, err = r.tree(ctx, app); err != nil {
 		return nil, err
 	}

@@ -137,9 +137,9 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestLadder checks that an Application's page shows the path with the rights of a tenant, and names the unreadable
+// TestDiagnosis checks that an Application's page shows the path with the rights of a tenant, and names the unreadable
 // objects.
-func TestLadder(t *testing.T) {
+func TestDiagnosis(t *testing.T) {
 	ctx := t.Context()
 	token, _ := tenant(ctx, t, "tenant-c")
 	server := httptest.NewServer(ui.Proxied(ui.TokenHeader, ui.Handler(NewTokens(ctx, config, Flags{}))))

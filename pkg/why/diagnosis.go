@@ -3,6 +3,8 @@ package why
 import (
 	"slices"
 	"time"
+
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // State is the state of a link of the path.
@@ -69,8 +71,8 @@ type Link struct {
 	Do string `json:"do,omitempty"`
 }
 
-// Ladder is the path of one Application.
-type Ladder struct {
+// Diagnosis is the path of one Application.
+type Diagnosis struct {
 	// Application is the Application's "<namespace>/<name>" on the hub; empty if the ApplicationSet has not created the
 	// Application.
 	Application string `json:"application,omitempty"`
@@ -86,11 +88,14 @@ type Ladder struct {
 
 	// Unread are the reads that the user's rights do not allow, sorted.
 	Unread []string `json:"unread,omitempty"`
+
+	// Trace are the checks and steps of Towline's decision, in order; empty unless the user requests the trace.
+	Trace []gate.TraceEntry `json:"trace,omitempty"`
 }
 
 // Verdict returns the state of the whole path: the state of the first blocked or waiting link. Without such a link,
 // Verdict returns Unknown if a link is unknown, and OK otherwise.
-func (l *Ladder) Verdict() State {
+func (l *Diagnosis) Verdict() State {
 	if i := l.broken(); i >= 0 {
 		return l.Links[i].State
 	}
@@ -101,19 +106,19 @@ func (l *Ladder) Verdict() State {
 }
 
 // Broken returns the first blocked or waiting link; nil for none.
-func (l *Ladder) Broken() *Link {
+func (l *Diagnosis) Broken() *Link {
 	if i := l.broken(); i >= 0 {
 		return &l.Links[i]
 	}
 	return nil
 }
 
-func (l *Ladder) broken() int {
+func (l *Diagnosis) broken() int {
 	return slices.IndexFunc(l.Links, func(k Link) bool { return k.State == Blocked || k.State == Waiting })
 }
 
 // add appends a link. After a blocked or waiting link, the state of a link is unknown, and add appends Later.
-func (l *Ladder) add(k Link) {
+func (l *Diagnosis) add(k Link) {
 	if l.Broken() != nil {
 		k = Link{Name: k.Name, State: Later}
 	}

@@ -22,8 +22,8 @@ import (
 const links = 8
 
 // Of returns the path of an Application, from the known facts.
-func Of(f *Facts) *Ladder {
-	l := &Ladder{Cluster: f.Cluster, Unread: f.Unread, Links: make([]Link, 0, links)}
+func Of(f *Facts) *Diagnosis {
+	l := &Diagnosis{Cluster: f.Cluster, Unread: f.Unread, Links: make([]Link, 0, links)}
 	if f.App != nil {
 		l.Application = f.App.Namespace + "/" + f.App.Name
 		if l.Cluster == "" {
@@ -48,7 +48,7 @@ func Of(f *Facts) *Ladder {
 }
 
 // set adds the links from the ApplicationSet to its Application.
-func (f *Facts) set(l *Ladder) {
+func (f *Facts) set(l *Diagnosis) {
 	s := f.Set
 	show := fmt.Sprintf("kubectl -n %s get applicationsets.argoproj.io %s -o yaml", s.Namespace, s.Name)
 	k := Link{Name: LinkSet, State: OK, Message: fmt.Sprintf("%s has %s", l.Set, count(s.Applications, "Application"))}
@@ -80,7 +80,7 @@ func (f *Facts) set(l *Ladder) {
 			l.Set, l.Cluster, apis.AnnotationCluster)})
 }
 
-func (f *Facts) placements(l *Ladder) {
+func (f *Facts) placements(l *Diagnosis) {
 	for _, p := range f.Set.Placements {
 		k := Link{Name: LinkPlacement, State: OK, Message: fmt.Sprintf("%s has chosen %s", p.Name, l.Cluster)}
 		do := fmt.Sprintf("kubectl -n %s describe placement %s", f.Set.Namespace, p.Name)
@@ -98,7 +98,7 @@ func (f *Facts) placements(l *Ladder) {
 
 // decision adds the links that Towline decides: from the plan, or without a plan from the conditions on the
 // Application.
-func (f *Facts) decision(l *Ladder) {
+func (f *Facts) decision(l *Diagnosis) {
 	said := f.told()
 	for _, k := range []Link{
 		{Name: LinkKeys, State: OK, Message: l.Application + " names " + l.Cluster},
@@ -165,9 +165,9 @@ func (f *Facts) command(do string) string {
 }
 
 // stopped returns whether Towline sends the Application to no cluster: a released or deleted Application.
-func (f *Facts) stopped(*Ladder) bool { return f.Plan != nil && !delivery.Sent(f.App) }
+func (f *Facts) stopped(*Diagnosis) bool { return f.Plan != nil && !delivery.Sent(f.App) }
 
-func (f *Facts) work(l *Ladder) {
+func (f *Facts) work(l *Diagnosis) {
 	switch {
 	case f.WorkUnread:
 		l.add(Link{Name: LinkWork, State: Unknown, Message: "ManifestWorks of " + l.Cluster + " may not be read"})
@@ -180,7 +180,7 @@ func (f *Facts) work(l *Ladder) {
 	}
 }
 
-func (f *Facts) agent(l *Ladder) {
+func (f *Facts) agent(l *Diagnosis) {
 	k := Link{Name: LinkAgent, State: OK, Message: "has applied the latest state"}
 	applied := f.applied()
 	refused := f.condition(apis.ConditionWorkApplyError)
@@ -232,7 +232,7 @@ func (f *Facts) away(message string) Link {
 		Who:    "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + word(f.App.Cluster())}
 }
 
-func (f *Facts) argoCD(l *Ladder) {
+func (f *Facts) argoCD(l *Diagnosis) {
 	s := &f.App.Status
 	k := Link{Name: LinkArgoCD, State: OK}
 	there := fmt.Sprintf("kubectl -n %s get applications.argoproj.io %s -o yaml # on the cluster", word(f.App.ClusterNamespace()), f.App.Name)
@@ -298,7 +298,7 @@ func (f *Facts) asked() *time.Time {
 	return timeOf(&metav1.Time{Time: work.Sent(f.Work).Refresh.Since})
 }
 
-func (f *Facts) resources(l *Ladder) {
+func (f *Facts) resources(l *Diagnosis) {
 	s := &f.App.Status
 	k := Link{Name: LinkResources, State: OK, Message: s.Health.Status}
 	switch s.Health.Status {
