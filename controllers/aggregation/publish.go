@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/report"
@@ -62,7 +63,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // the Applications are being deleted too
 	}
-	if before.exists() && isGone(err) {
+	if before.exists() && hub.IsAbsent(err) {
 		return errGone
 	}
 	if err != nil {

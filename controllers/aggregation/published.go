@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/report"
@@ -57,7 +58,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set)
 	obj := &v1alpha1.MulticlusterApplicationSetReport{}
 	err := r.Live.Get(ctx, key, obj)
 	switch {
-	case isGone(err):
+	case hub.IsAbsent(err):
 		obj, s.published = nil, &published{}
 	case err != nil:
 		return err
@@ -125,11 +126,4 @@ func metadata(key types.NamespacedName) *metav1.PartialObjectMetadata {
 func newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0
-}
-
-// isGone reports whether the API server says that this object does not exist. If the API server does not serve the
-// resource at all, for example because the CRD is missing for a moment, the answer is a 404 too. Such an answer says
-// nothing about the object.
-func isGone(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -214,12 +214,8 @@ func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err
 	if seen.Project, err = hub.Get(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
 		return err
 	}
-	seen.Executor, seen.ExecutorInvalid = r.Executor, false
-	if seen.Project == nil || seen.Project.Annotations[apis.AnnotationExecutor] == "" {
-		return nil
-	}
-	named, err := authorization.ParseServiceAccount(seen.Project.Annotations[apis.AnnotationExecutor])
-	seen.Executor, seen.ExecutorInvalid = named, err != nil
+	executor, invalid := authorization.ExecutorOf(seen.Project, r.Executor)
+	seen.Executor, seen.ExecutorInvalid = executor, invalid != nil
 	return nil
 }
 

@@ -101,11 +101,10 @@ func (seen *observation) refusalOf(
 // default.
 func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, named string) error {
 	project, err := r.Grants.Project(ctx, named)
-	seen.Executor = r.Executor
-	if err != nil || project == nil || project.Annotations[apis.AnnotationExecutor] == "" {
+	if err != nil {
 		return err
 	}
-	account, invalid := authorization.ParseServiceAccount(project.Annotations[apis.AnnotationExecutor])
+	account, invalid := authorization.ExecutorOf(project, r.Executor)
 	if invalid != nil {
 		seen.ExecutorInvalid = fmt.Sprintf("AppProject %s/%s, annotation %s: %s",
 			project.Namespace, project.Name, apis.AnnotationExecutor, invalid)
