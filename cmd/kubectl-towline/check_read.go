@@ -96,8 +96,8 @@ func all(ctx context.Context, reads ...func(context.Context) error) error {
 }
 
 // hub reads the facts about a hub.
-func (r *factReader) hub(ctx context.Context, t *towline) error {
-	if err := r.take(check.Deployments, t.read(ctx, r)); err != nil {
+func (r *factReader) hub(ctx context.Context, t *reading.Flags) error {
+	if err := r.take(check.Deployments, t.Read(ctx, r)); err != nil {
 		return err
 	}
 	accounts, err := reading.Accounts(ctx, r)
@@ -108,8 +108,8 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	for _, a := range accounts {
 		r.homes[a.Namespace] = true
 	}
-	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
-	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.runs(resourceTree), !t.runs(gitOpsCluster)
+	r.facts.Namespace, r.facts.Redis = cmp.Or(t.ArgoCDNamespace, apis.DefaultArgoCDNamespace), t.ArgoCDRedis
+	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.Runs("resourcetree"), !t.Runs("gitopscluster")
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
 		r.argoAddOn, r.unlabelled, r.acm, r.source, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -26,16 +27,16 @@ func (o *checkOptions) takeoverLines(ctx context.Context) ([]check.Line, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := o.towline.read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
+	if err := o.towline.Read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	return takeover(ctx, h, &o.towline)
 }
 
 // takeover returns Towline's decision for each Application, from the objects that the client may read.
-func takeover(ctx context.Context, c client.Client, t *towline) ([]check.Line, error) {
+func takeover(ctx context.Context, c client.Client, t *reading.Flags) ([]check.Line, error) {
 	once := &remembering{Client: c, known: map[string]runtime.Object{}, refused: map[string]error{}}
-	explainer, err := t.explainer(once)
+	explainer, err := t.Explainer(once)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -227,7 +228,7 @@ func TestTakeoverReads(t *testing.T) {
 		app(t, fixture.Application(fmt.Sprintf("app-%d", i)).Namespace("many").Cluster("many-c1"))
 	}
 	c := &counting{Client: admin}
-	lines, err := takeover(t.Context(), c, &towline{argocdNamespace: "many"})
+	lines, err := takeover(t.Context(), c, &reading.Flags{ArgoCDNamespace: "many"})
 	if err != nil || check.Verdict(lines) != why.Blocked {
 		t.Fatalf("%v: %+v", err, lines)
 	}
@@ -247,7 +248,7 @@ func TestTakeoverWithFewRights(t *testing.T) {
 		app(t, fixture.Application(fmt.Sprintf("hidden-%d", i)).Namespace("few").Cluster("few-c1"))
 	}
 	app(t, fixture.Application("shown").Namespace("few").Cluster("few-c2"))
-	lines, err := takeover(t.Context(), &refusing{admin, "few-c1"}, &towline{argocdNamespace: "few"})
+	lines, err := takeover(t.Context(), &refusing{admin, "few-c1"}, &reading.Flags{ArgoCDNamespace: "few"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestTakeoverWithFewRights(t *testing.T) {
 		t.Errorf("%d reads, %v", reads, once.refusal)
 	}
 	may := func(kinds ...string) client.Client { return &refusingLists{Client: admin, kinds: kinds} }
-	if lines, err = takeover(t.Context(), may("ManifestWorkList"), &towline{argocdNamespace: "few"}); err != nil ||
+	if lines, err = takeover(t.Context(), may("ManifestWorkList"), &reading.Flags{ArgoCDNamespace: "few"}); err != nil ||
 		!strings.Contains(fmt.Sprintf("%+v", lines), "you may not read manifestworks in all namespaces") {
 		t.Errorf("%v: %+v", err, lines)
 	}

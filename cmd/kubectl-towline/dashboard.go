@@ -43,7 +43,7 @@ func (d *dashboardOptions) run(ctx context.Context) error {
 		return err
 	}
 	config.QPS, config.Burst = 50, 100
-	source, err := uihub.NewOne(ctx, config, uihub.Flags{ArgoCDNamespace: d.towline.argocdNamespace})
+	source, err := uihub.NewOne(ctx, config, uihub.Flags{ArgoCDNamespace: d.towline.ArgoCDNamespace})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // formats are the values of --output without a template, and templateFormats names the values with a template.
@@ -23,7 +25,7 @@ type options struct {
 	config  *genericclioptions.ConfigFlags
 	output  string
 	noColor bool
-	towline towline
+	towline reading.Flags
 	qps     float32 // requests per second; 0 means the default, negative means no client limit
 
 	// answers has the lines typed by the user. A single reader reads all lines, so no line is lost in a second
@@ -40,7 +42,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.config.AddFlags(fs)
 	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", ")+", "+templateFormats)
 	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, even on a terminal")
-	o.towline.addFlags(fs)
+	fs.StringVar(&o.towline.ArgoCDNamespace, "argocd-namespace", "",
+		"namespace of the hub's Argo CD; default: --argocd-namespace of Towline's Deployment")
 }
 
 func (o *options) validate() error {

@@ -133,7 +133,7 @@ func TestRequests(t *testing.T) {
 		o := newOptions(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
 		file := kubeconfigOf(t)
 		namespace := scaled
-		o.config.KubeConfig, o.config.Namespace, o.towline.argocdNamespace = &file, &namespace, scaled
+		o.config.KubeConfig, o.config.Namespace, o.towline.ArgoCDNamespace = &file, &namespace, scaled
 		o.config.WithWrapConfigFn(func(c *rest.Config) *rest.Config {
 			c.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{t, &requests, next} })
 			return c

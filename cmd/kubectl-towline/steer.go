@@ -163,8 +163,8 @@ func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.Namespac
 	}
 	switch o.request.Verb {
 	case steer.Adopt:
-		err = client.IgnoreNotFound(o.towline.read(ctx, h))
-		f.AdoptNever = o.towline.adopt == apis.AdoptNever
+		err = client.IgnoreNotFound(o.towline.Read(ctx, h))
+		f.AdoptNever = o.towline.Adopt == apis.AdoptNever
 	case steer.Move:
 		if o.request.To != "" {
 			var cluster *clusterv1.ManagedCluster

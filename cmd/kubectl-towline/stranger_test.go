@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // controllerLabels are the labels of Towline's Deployment.
@@ -58,8 +59,8 @@ func TestATenantsDeploymentSteersNothing(t *testing.T) {
 			deploy(t, "stranger-towline", "towline-controller", "towline:v1", controllerLabels, args("controller", "--cluster-authorization=placement"))
 			install(t)
 
-			found := &towline{}
-			if err := found.read(t.Context(), admin); err != nil || found.argocdNamespace != "stranger-towline" || found.clusterAuthorization != "placement" {
+			found := &reading.Flags{}
+			if err := found.Read(t.Context(), admin); err != nil || found.ArgoCDNamespace != "stranger-towline" || found.ClusterAuthorization != "placement" {
 				t.Errorf("the plugin believes %+v, %v", found, err)
 			}
 			if s := as(t, "", "", "check"); strings.Contains(s.out, "stranger-a-tenant") || !strings.Contains(s.out, "stranger-towline/towline-controller") {

@@ -76,7 +76,7 @@ func (o *whyOptions) run(ctx context.Context, name string) error {
 }
 
 // facts reads the delivery of an Application, or of an ApplicationSet's Application on a cluster.
-func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, cluster string) (*why.Facts, error) {
+func (h *hub) facts(ctx context.Context, t *reading.Flags, key types.NamespacedName, cluster string) (*why.Facts, error) {
 	h.read = map[string]client.Object{} // the command reads each object once, and the decision reads the same objects again
 	defer func() { h.read = nil }()
 	f := &why.Facts{Now: time.Now(), Cluster: cluster}
@@ -123,11 +123,11 @@ func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, clust
 }
 
 // decide reads Towline's decision about the Application, and the progress of the delivery.
-func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
-	if err := t.read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
+func (h *hub) decide(ctx context.Context, f *why.Facts, t *reading.Flags) error {
+	if err := t.Read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
 		return err
 	}
-	explainer, err := t.explainer(h)
+	explainer, err := t.Explainer(h)
 	if err != nil {
 		return err
 	}
