@@ -197,7 +197,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 // addAppInfo adds the metric of the Applications. Every replica serves the metric from its cache.
 func addAppInfo(mgr ctrl.Manager) error {
-	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
 		return err
 	}
 	if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {

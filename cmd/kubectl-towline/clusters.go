@@ -180,7 +180,7 @@ func (s *scope) clusterTable(list []view.Cluster) *table {
 			text = "rights are missing on the cluster: kubectl towline clusters " + c.Name
 		}
 		t.add(c.State, c.Name, fmt.Sprint(c.Counts.Applications), fmt.Sprint(c.Counts.Waiting), fmt.Sprint(c.Counts.Blocked), age(c.Heard),
-			c.Kubernetes, c.Agent, s.because("", text))
+			c.Kubernetes, c.Agent, s.problem("", text))
 	}
 	return t
 }

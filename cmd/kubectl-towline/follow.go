@@ -268,7 +268,7 @@ func (s *screen) append(p *printer, set *view.Set) {
 	for i := range set.Rows {
 		r := &set.Rows[i]
 		line := fmt.Sprintf("%s %s on %s: %s %s %s", s.o.glyph(r.State), bounded(r.Name), bounded(r.Cluster), bounded(r.Sync), bounded(r.Health),
-			bounded(s.o.because(r.Reason, r.Message)))
+			bounded(s.o.problem(r.Reason, r.Message)))
 		if line = strings.TrimRight(line, " "); s.last[r.Name] != line {
 			p.line("%s", line)
 			s.last[r.Name] = line

@@ -134,7 +134,7 @@ func (o *orphansOptions) printOrphans(list []*steer.Orphan, now time.Time) error
 			since = duration.HumanDuration(now.Sub(k.Since))
 		}
 		decided := cmp.Or(k.Decided, "-")
-		if k.Left {
+		if k.UnderWay {
 			decided = "under way"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", k.Cluster, k.Work, plain(k.Application), cmp.Or(plain(k.Set), "-"), since, plain(decided))

@@ -111,7 +111,7 @@ func (o *options) printDiagnosis(l *why.Diagnosis, now time.Time) error {
 	for _, e := range l.Trace {
 		state, message := why.OK, e.Work
 		if e.Words != "" {
-			state, message = why.Blocked, view.Because(e.Work, e.Words)
+			state, message = why.Blocked, view.WithReason(e.Work, e.Words)
 		}
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%s %-22s %s", o.glyph(state), e.Gate, bounded(message)), " "))
 	}

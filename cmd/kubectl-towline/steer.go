@@ -115,7 +115,7 @@ func (o *verbOptions) one(ctx context.Context, h *hub, key types.NamespacedName)
 		if c, refused = steer.Of(facts, o.request); refused != nil {
 			return refused
 		}
-		if c.Asks && c.Confirm != agreed && !o.yes && o.dryRun == "none" {
+		if c.MustConfirm && c.Confirm != agreed && !o.yes && o.dryRun == "none" {
 			if err := o.confirm(ctx, c.Confirm); err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func (o *options) rowTable(rows []view.Row, namespaces bool) *table {
 	t := o.newTable(columns...)
 	for i := range rows {
 		r := &rows[i]
-		cells := []string{r.Name, r.Cluster, r.Sync, r.Health, r.Operation, o.revision(r.Revision), age(r.Heard), o.because(r.Reason, r.Message)}
+		cells := []string{r.Name, r.Cluster, r.Sync, r.Health, r.Operation, o.revision(r.Revision), age(r.Heard), o.problem(r.Reason, r.Message)}
 		if namespaces {
 			cells = append([]string{r.Namespace}, cells...)
 		}
@@ -95,9 +95,9 @@ func (o *options) rowTable(rows []view.Row, namespaces bool) *table {
 	return t
 }
 
-// because returns the reason and message of a problem.
-func (o *options) because(reason, message string) string {
-	text := view.Because(reason, message)
+// problem returns the reason and message of a problem.
+func (o *options) problem(reason, message string) string {
+	text := view.WithReason(reason, message)
 	if o.output != "wide" {
 		text = feedback.Clean(text, narrow)
 	}

@@ -166,7 +166,7 @@ func (t *treeOptions) print(p *printer, n *view.Node, before, below, cluster str
 		line += " (" + bounded(n.Status) + ")"
 	}
 	if n.Message != "" {
-		line += ": " + bounded(t.because("", n.Message))
+		line += ": " + bounded(t.problem("", n.Message))
 	}
 	p.line("%s", line)
 	for i, c := range n.Children {

@@ -33,7 +33,7 @@ const crdName = "multiclusterapplicationsetreports." + apis.Group
 // parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	measured.Store(&r.memory)
-	err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
+	err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
 	if err != nil {
 		return err
 	}

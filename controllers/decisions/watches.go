@@ -20,7 +20,7 @@ import (
 
 // SetupWithManager registers the controller. concurrency is the number of Placements that are reconciled in parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := informer.Hold(mgr.GetCache(), &clusterv1.ManagedCluster{}); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), &clusterv1.ManagedCluster{}); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).

@@ -35,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	// The first events of Applications and works need Secrets, possibly before the watch of Secrets has begun.
-	err := informer.Hold(mgr.GetCache(),
+	err := informer.OnEveryReplica(mgr.GetCache(),
 		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err

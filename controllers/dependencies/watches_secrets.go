@@ -111,7 +111,7 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		return err
 	}
 	if err := errors.Join(
-		informer.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)),
+		informer.OnEveryReplica(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)),
 		informer.AddCache(mgr, "objects", objects, "the Secrets and ConfigMaps have not been read yet: may this ServiceAccount list them?"),
 	); err != nil {
 		return err

@@ -43,7 +43,7 @@ func newTrust(mgr ctrl.Manager, namespace string) (*trust, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = errors.Join(informer.Hold(one, &corev1.ConfigMap{}),
+		err = errors.Join(informer.OnEveryReplica(one, &corev1.ConfigMap{}),
 			informer.AddCache(mgr, name, one, "the ConfigMap "+name+" has not been read yet: may this ServiceAccount list ConfigMaps?"))
 		if err != nil {
 			return nil, err

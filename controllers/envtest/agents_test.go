@@ -71,10 +71,10 @@ func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 		}
 	}
 	if report, ok := a.reports.Load(client.ObjectKeyFromObject(w)); ok && len(w.Status.ResourceStatus.Manifests) > 0 {
-		w.Status = fixture.Asked(w, w.Status)
+		w.Status = fixture.OnlyRequested(w, w.Status)
 		manifest := &w.Status.ResourceStatus.Manifests[0]
 		values := &manifest.StatusFeedbacks.Values
-		full := fixture.Asked(w, report.(workv1.ManifestWorkStatus)).ResourceStatus.Manifests[0]
+		full := fixture.OnlyRequested(w, report.(workv1.ManifestWorkStatus)).ResourceStatus.Manifests[0]
 		wanted := slices.DeleteFunc(full.StatusFeedbacks.Values, isPlain)
 		if len(wanted) > len(slices.DeleteFunc(slices.Clone(*values), isPlain)) {
 			*values = append(slices.DeleteFunc(*values, isOnDemand), wanted...) // all of one version

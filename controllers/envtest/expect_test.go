@@ -180,7 +180,7 @@ func reportOf(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) 
 	t.Helper()
 	played.reports.Store(client.ObjectKeyFromObject(w), b.Obj())
 	editStatus(t, w, func(w *workv1.ManifestWork) {
-		fixture.Report(w, fixture.Asked(w, b.Obj()))
+		fixture.Report(w, fixture.OnlyRequested(w, b.Obj()))
 	})
 }
 

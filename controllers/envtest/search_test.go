@@ -57,9 +57,9 @@ func expectResources(t *testing.T, app *argocd.Application, want ...string) {
 // asks waits until Towline queries the service for the cluster again.
 func asks(t *testing.T, s *searchtest.Server, cluster string) {
 	t.Helper()
-	s.Asked()
+	s.Queried()
 	NewWithT(t).Eventually(func() bool {
-		return slices.ContainsFunc(s.Asked(), func(page []string) bool { return slices.Contains(page, cluster) })
+		return slices.ContainsFunc(s.Queried(), func(page []string) bool { return slices.Contains(page, cluster) })
 	}, soon, tick).Should(BeTrue())
 }
 

@@ -119,7 +119,7 @@ func (o *olderOnes) expectTaken(t *testing.T) {
 // applyAsWritten plays the agent of a work from Towline: it reports the requested fields.
 func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	before := w.DeepCopy()
-	fixture.Report(w, fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
+	fixture.Report(w, fixture.OnlyRequested(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
 		String("healthStatus", "Healthy").String("syncStatus", "Synced").String("syncRevision", "d859c372dcf4268fa630981b68b8631e9b54f5d2").
 		String("operationStatePhase", "Succeeded").String("operationStateStartedAt", "2026-11-22T12:16:37Z").
 		String("operationStateFinishedAt", "2026-11-22T12:16:39Z").String("reconciledAt", "2026-11-22T12:16:45Z").

@@ -23,7 +23,7 @@ var Kinds = []schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVe
 
 // SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(loop.LeaderOptions(concurrency))

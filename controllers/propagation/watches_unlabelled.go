@@ -42,7 +42,7 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 		return err
 	}
 	if err := errors.Join(
-		informer.Hold(apps, applicationMetadata()),
+		informer.OnEveryReplica(apps, applicationMetadata()),
 		informer.AddCache(mgr, "unlabelled", apps, "the Applications without the pull label have not been read yet"),
 	); err != nil {
 		return err

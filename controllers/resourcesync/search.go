@@ -18,9 +18,9 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// Asker answers for the Applications of a page of clusters.
-type Asker interface {
-	Ask(ctx context.Context, wanted []search.Key) (*search.Answer, error)
+// Querier answers for the Applications of a page of clusters.
+type Querier interface {
+	Query(ctx context.Context, wanted []search.Key) (*search.Answer, error)
 }
 
 // Search is the source for hubs with ACM Search. Search asks periodically, page by page, and keeps the answers. If a
@@ -32,7 +32,7 @@ type Search struct {
 	Patience time.Duration
 
 	client   client.Reader
-	asker    Asker
+	querier  Querier
 	interval time.Duration
 	clock    clock.WithTicker
 	jitter   func() float64
@@ -61,10 +61,10 @@ var (
 )
 
 // NewSearch creates the source. c reads the shared cache.
-func NewSearch(c client.Reader, asker Asker, interval time.Duration) *Search {
+func NewSearch(c client.Reader, querier Querier, interval time.Duration) *Search {
 	return &Search{
 		Patience: defaultPatience,
-		client:   c, asker: asker, interval: interval, clock: clock.RealClock{}, jitter: rand.Float64,
+		client:   c, querier: querier, interval: interval, clock: clock.RealClock{}, jitter: rand.Float64,
 		facts: map[types.NamespacedName]heard{}, pages: map[string]*page{},
 	}
 }

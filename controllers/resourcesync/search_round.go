@@ -37,7 +37,7 @@ func (s *Search) round(ctx context.Context) {
 		slots <- struct{}{}
 		asked.Go(func() {
 			defer func() { <-slots }()
-			s.ask(ctx, p, w)
+			s.query(ctx, p, w)
 		})
 	}
 	asked.Wait()
@@ -71,17 +71,17 @@ func (s *Search) forget(w wanted) {
 	})
 }
 
-// ask requests a page and stores the answer. If an answer is too large or invalid, ask requests the page in halves, now
+// query requests a page and stores the answer. If an answer is too large or invalid, query requests the page in halves, now
 // and from now on. A single cluster then cannot harm the other clusters.
-func (s *Search) ask(ctx context.Context, p *page, w wanted) {
-	answer, err := s.asker.Ask(ctx, p.wanted)
+func (s *Search) query(ctx context.Context, p *page, w wanted) {
+	answer, err := s.querier.Query(ctx, p.wanted)
 	switch {
 	case err == nil:
 		s.tell(ctx, append(s.took(answer, w), s.succeeded(p, w)...))
 	case ctx.Err() != nil: // the program ends
 	case divisible(err) && len(p.clusters) > 1:
 		for _, half := range s.divide(p) {
-			s.ask(ctx, half, w)
+			s.query(ctx, half, w)
 		}
 	default:
 		stale := s.failed(p, err, w)

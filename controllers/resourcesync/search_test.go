@@ -40,7 +40,7 @@ func (h *hub) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 	return nil
 }
 
-// service is an Asker that answers with a resource for each Application, unless a test breaks a cluster.
+// service is a Querier that answers with a resource for each Application, unless a test breaks a cluster.
 type service struct {
 	mu     sync.Mutex
 	asked  []string
@@ -50,7 +50,7 @@ type service struct {
 	before func(clusters string)
 }
 
-func (s *service) Ask(_ context.Context, wanted []search.Key) (*search.Answer, error) {
+func (s *service) Query(_ context.Context, wanted []search.Key) (*search.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var clusters []string
@@ -315,7 +315,7 @@ func TestSearchTellsOfAnOutageAtOnce(t *testing.T) {
 func TestSearchLogsNoToken(t *testing.T) {
 	server := searchtest.New(t)
 	s := newSearching(t, on("c1", "a"))
-	s.asker = search.New(server.Config())
+	s.querier = search.New(server.Config())
 	for _, code := range []int{http.StatusOK, http.StatusForbidden, http.StatusBadGateway, http.StatusFound} {
 		for _, body := range []string{"%s", `{"errors":[{"message":"%s"}]}`, `{"data":"%s"}`} {
 			server.Interfere(func(w http.ResponseWriter, r *http.Request, _ []string) bool {

@@ -31,7 +31,7 @@ import (
 
 // SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).

@@ -26,7 +26,7 @@ import (
 // memory finds no difference. After a write by somebody else, the controller restores the status. The cache's own
 // resync, every few hours, is no change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := informer.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
 		return err
 	}
 	clusters := newOutages(func(ctx context.Context, cluster string) []types.NamespacedName {

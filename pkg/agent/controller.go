@@ -70,12 +70,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}
-	held := appreport.Held(app)
-	if r.pace.isLost(req.NamespacedName, name) && !held {
+	owned := appreport.Owned(app)
+	if r.pace.isLost(req.NamespacedName, name) && !owned {
 		r.unmanaged.note(req.NamespacedName, name, app)
 		return ctrl.Result{}, nil // no controller reads a new report
 	}
-	r.unmanaged.hold(req.NamespacedName, name, held)
+	r.unmanaged.noteManaged(req.NamespacedName, name, owned)
 	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

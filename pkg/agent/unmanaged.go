@@ -21,16 +21,16 @@ type unmanaged struct {
 	events events.EventRecorder
 
 	mu    sync.Mutex
-	held  map[types.NamespacedName]string
+	owned map[types.NamespacedName]string
 	known map[types.NamespacedName]string
 }
 
-// hold records an Application whose ManifestWork the hub may have. With owned, the work agent owns the Application.
-func (u *unmanaged) hold(key types.NamespacedName, name string, owned bool) {
+// noteManaged records an Application whose ManifestWork the hub may have. With owned, the work agent owns the Application.
+func (u *unmanaged) noteManaged(key types.NamespacedName, name string, owned bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if owned {
-		u.held = set(u.held, key, name)
+		u.owned = set(u.owned, key, name)
 	}
 	delete(u.known, key)
 	unmanagedApplications.Set(float64(len(u.known)))
@@ -46,7 +46,7 @@ func (u *unmanaged) note(key types.NamespacedName, name string, app *argocd.Appl
 	}
 	u.known = set(u.known, key, name)
 	unmanagedApplications.Set(float64(len(u.known)))
-	if u.held[key] == name {
+	if u.owned[key] == name {
 		return
 	}
 	u.events.Eventf(app, nil, corev1.EventTypeWarning, Unmanaged, "Report",
@@ -59,7 +59,7 @@ func (u *unmanaged) note(key types.NamespacedName, name string, app *argocd.Appl
 func (u *unmanaged) forget(key types.NamespacedName) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.held, key)
+	delete(u.owned, key)
 	delete(u.known, key)
 	unmanagedApplications.Set(float64(len(u.known)))
 }

@@ -159,9 +159,9 @@ const (
 	// later.
 	AnnotationGrantedBy = Group + "/granted-by"
 
-	// AnnotationMadeAnew is the creation time of a work for an Application with an earlier report from a cluster. The
+	// AnnotationRecreated is the creation time of a work for an Application with an earlier report from a cluster. The
 	// cluster may still have the objects of an earlier work of the same name.
-	AnnotationMadeAnew = Group + "/made-anew"
+	AnnotationRecreated = Group + "/made-anew"
 
 	// AnnotationBroughtProjects names the AppProjects sent to the cluster with the work by an older pull controller, as
 	// "<namespace>/<name>" with commas in between. The hub's AppProjects may replace these AppProjects on the cluster.

@@ -56,9 +56,9 @@ func firstly(a, b bool) int {
 	return 0
 }
 
-// Held returns whether a work agent owns an Application of the cluster. An Application released by the hub keeps its
+// Owned returns whether a work agent owns an Application of the cluster. An Application released by the hub keeps its
 // mark, but has no owner.
-func Held(app *argocd.Application) bool {
+func Owned(app *argocd.Application) bool {
 	return slices.ContainsFunc(app.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == appliedWork })
 }
 

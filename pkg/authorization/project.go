@@ -23,8 +23,8 @@ type Refusal struct {
 	Missing string
 }
 
-// because sets the missing object of the refusal.
-func (r *Refusal) because(format string, args ...any) *Refusal {
+// lacking sets the missing object of the refusal.
+func (r *Refusal) lacking(format string, args ...any) *Refusal {
 	r.Missing = fmt.Sprintf(format, args...)
 	return r
 }
@@ -49,7 +49,7 @@ func refuse(reason, format string, args ...any) *Refusal {
 func NoProject(name, namespace, argocdNamespace string) *Refusal {
 	refusal := refuse(apis.ReasonProjectNotFound, "AppProject %q does not exist in namespace %s: create the AppProject, or name an existing "+
 		"AppProject in spec.project",
-		cut(name), argocdNamespace).because("AppProject %s/%s", argocdNamespace, cut(name))
+		cut(name), argocdNamespace).lacking("AppProject %s/%s", argocdNamespace, cut(name))
 	if namespace != argocdNamespace {
 		refusal.Message += otherArgoCD(namespace, argocdNamespace)
 	}
@@ -106,7 +106,7 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 		if c.Server == "" && goesByAddress(p) {
 			refusal.Message += fmt.Sprintf(": if the project names clusters by address, set the cluster's address in the annotation %s of Namespace %s",
 				apis.AnnotationServer, c.Name)
-			refusal.because("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
+			refusal.lacking("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
 		}
 		var names, servers, namespaces []string
 		for _, d := range p.Spec.Destinations {
@@ -167,7 +167,7 @@ func refuseElsewhere(p *argocd.AppProject, namespace, argocdNamespace string, r 
 		to.Named = false
 	}
 	if to.Permits(p, c, r.Namespace) { // no entry refuses the destination
-		return refusal.because("an entry of AppProject %s/%s for the destination %q", p.Namespace, p.Name, cut(to.String()))
+		return refusal.lacking("an entry of AppProject %s/%s for the destination %q", p.Namespace, p.Name, cut(to.String()))
 	}
 	return refusal
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Holds reports whether a set holds a cluster, by the rules of Open Cluster Management. A set with an unreadable
-// selector holds no cluster.
-func Holds(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
+// HasCluster reports whether a set has a cluster, by the rules of Open Cluster Management. A set with an unreadable
+// selector has no cluster.
+func HasCluster(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
 	selector := set.Spec.ClusterSelector
 	switch selector.SelectorType {
 	case "", clusterv1beta2.ExclusiveClusterSetLabel:
@@ -28,16 +28,16 @@ func Holds(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedClus
 	return false
 }
 
-// Excludes reports whether a set clearly does not hold a cluster: a readable selector does not match, or the
+// Excludes reports whether a set clearly does not have a cluster: a readable selector does not match, or the
 // cluster's label names a different set.
 func Excludes(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
 	selector := set.Spec.ClusterSelector
 	switch selector.SelectorType {
 	case "", clusterv1beta2.ExclusiveClusterSetLabel:
-		return cluster.Labels[clusterv1beta2.ClusterSetLabel] != "" && !Holds(set, cluster)
+		return cluster.Labels[clusterv1beta2.ClusterSetLabel] != "" && !HasCluster(set, cluster)
 	case clusterv1beta2.LabelSelector:
 		_, err := metav1.LabelSelectorAsSelector(selector.LabelSelector)
-		return err == nil && !Holds(set, cluster)
+		return err == nil && !HasCluster(set, cluster)
 	}
 	return false
 }
@@ -52,12 +52,12 @@ func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
 	decision := fmt.Sprintf("a Placement in namespace %s that chooses the cluster", namespace)
 	if !bindings {
 		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: to permit the cluster, create %s",
-			namespace, cluster, decision).because("a PlacementDecision in namespace %s that names cluster %s", namespace, cluster)
+			namespace, cluster, decision).lacking("a PlacementDecision in namespace %s that names cluster %s", namespace, cluster)
 	}
 	return refuse(apis.ReasonClusterForbidden,
 		"namespace %q may not deploy to cluster %q: to permit the cluster, create a ManagedClusterSetBinding in namespace %s for %s, or %s",
 		namespace, cluster, namespace, oneOf(sets), decision).
-		because("a ManagedClusterSetBinding or PlacementDecision in namespace %s for cluster %s", namespace, cluster)
+		lacking("a ManagedClusterSetBinding or PlacementDecision in namespace %s for cluster %s", namespace, cluster)
 }
 
 // Withdrawn returns the refusal for a namespace that had the cluster by a ManagedClusterSetBinding. binding and set
@@ -69,11 +69,11 @@ func Withdrawn(
 	refusal.Missing = ""
 	switch {
 	case binding == nil || !binding.DeletionTimestamp.IsZero():
-		return refusal.because("ManagedClusterSetBinding %s", named)
+		return refusal.lacking("ManagedClusterSetBinding %s", named)
 	case set == nil || !set.DeletionTimestamp.IsZero():
-		return refusal.because("ManagedClusterSet %s", binding.Spec.ClusterSet)
+		return refusal.lacking("ManagedClusterSet %s", binding.Spec.ClusterSet)
 	case !Excludes(set, cluster):
-		return refusal.because("the membership of cluster %s in ManagedClusterSet %s: the label %s, or a readable selector",
+		return refusal.lacking("the membership of cluster %s in ManagedClusterSet %s: the label %s, or a readable selector",
 			cluster.Name, set.Name, clusterv1beta2.ClusterSetLabel)
 	}
 	return &refusal

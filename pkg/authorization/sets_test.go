@@ -36,7 +36,7 @@ func TestHolds(t *testing.T) {
 		set.Name = "dev"
 		c := &clusterv1.ManagedCluster{}
 		c.Labels = tc.Labels
-		if got := authorization.Holds(set, c); got != tc.Holds {
+		if got := authorization.HasCluster(set, c); got != tc.Holds {
 			t.Errorf("case %d, %+v on %v: %t", i, tc.Selector, tc.Labels, got)
 		}
 	}

@@ -84,8 +84,8 @@ type Schema struct {
 	// CRD is the name of the CRD, and Field is the path of the field, with dots.
 	CRD, Field string
 
-	// lacks is the effect of a missing field, and do is the remedy.
-	lacks, do string
+	// effect is the effect of a missing field, and do is the remedy.
+	effect, do string
 }
 
 // Schemas are the checked fields.
@@ -115,7 +115,7 @@ func narrow(f *Facts) []Line {
 	for _, s := range Schemas {
 		has, known := f.Fields[s.CRD+":"+s.Field]
 		if known && !has {
-			out = append(out, lesser(name, s.do, "the CRD %s has no %s: %s", s.CRD, s.Field, s.lacks))
+			out = append(out, lesser(name, s.do, "the CRD %s has no %s: %s", s.CRD, s.Field, s.effect))
 		}
 	}
 	if out == nil {

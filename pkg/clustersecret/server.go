@@ -17,8 +17,8 @@ const placeholderSuffix = "-control-plane"
 // placeholder.
 func Placeholder(cluster string) string { return "https://" + cluster + placeholderSuffix }
 
-// WithServer returns the cluster with the address from the hub's administrators, instead of the addresses that the cluster's
-// agent may write. Without such an address, the cluster is unchanged.
+// WithServer returns the cluster with the address from the hub's administrators, instead of the addresses that the
+// cluster's agent may write. Without such an address, the cluster is unchanged.
 func WithServer(cluster *clusterv1.ManagedCluster, server string) *clusterv1.ManagedCluster {
 	if server == "" {
 		return cluster

@@ -107,8 +107,8 @@ func RemoveOwner(existing *corev1.Secret, owner types.NamespacedName) (out *core
 	return out, len(owners) == 0
 }
 
-// RemoveClusterLabels returns the existing Secret for an unwanted cluster, as long as the Secret must stay, and whether the
-// content differs. The labels from the cluster go, so generators no longer find the Secret by label. With revoke,
+// RemoveClusterLabels returns the existing Secret for an unwanted cluster, as long as the Secret must stay, and whether
+// the content differs. The labels from the cluster go, so generators no longer find the Secret by label. With revoke,
 // Towline's credentials go as well.
 func RemoveClusterLabels(existing *corev1.Secret, revoke bool) (*corev1.Secret, bool) {
 	out := existing.DeepCopy()

@@ -189,13 +189,13 @@ func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (
 }
 
 // create plans the creation of the work. If a cluster has reported on the Application and no other work exists, an
-// earlier work of the same name may have delivered the Application. The new work then gets AnnotationMadeAnew. The
+// earlier work of the same name may have delivered the Application. The new work then gets AnnotationRecreated. The
 // annotation outlasts the Application and its status.
 func (d *decision) create(desired *workv1.ManifestWork) {
 	switch {
 	case len(d.Others) > 0:
 	case reportedOn(d.App):
-		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
+		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationRecreated, d.Now.UTC().Format(time.RFC3339))
 	default:
 		d.require(NeedLatest) // the cache may have the end of the earlier work before the report
 	}

@@ -83,7 +83,7 @@ func TestEnd(t *testing.T) {
 			want: []string{"update cluster1", deletionWaits}},
 		"unseen": {is: of(ends()).own(t, unseenYet), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
 		"unseen, and made anew": {is: of(ends()).own(t, unseenYet, func(w *workv1.ManifestWork) {
-			w.Annotations[apis.AnnotationMadeAnew] = "then"
+			w.Annotations[apis.AnnotationRecreated] = "then"
 		}), want: []string{deletionWaits}},
 		"its finalizer was removed there": {is: of(ends()).own(t, reports("Healthy", "finalizer", "")),
 			want: []string{"update cluster1", deletionWaits}},

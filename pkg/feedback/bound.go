@@ -45,7 +45,7 @@ var bounds = func() map[string]bound {
 		}
 		out[r.name] = b
 	}
-	for _, path := range slices.Concat(LeftRule().JsonPaths, OriginRule().JsonPaths) {
+	for _, path := range slices.Concat(FinalizersRule().JsonPaths, OriginRule().JsonPaths) {
 		out[path.Name] = bound{place: len(out), bytes: MaxWord}
 	}
 	return out

@@ -59,7 +59,7 @@ func text(name, s string) workv1.FeedbackValue {
 var hostile = map[string]func(*workv1.ManifestWorkStatus){
 	"every value": func(s *workv1.ManifestWorkStatus) {
 		var values []workv1.FeedbackValue
-		for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.VolatileRule(), feedback.LeftRule()) {
+		for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.VolatileRule(), feedback.FinalizersRule()) {
 			for _, path := range rule.JsonPaths {
 				values = append(values, text(path.Name, megabyte[:100<<10]))
 			}
@@ -152,8 +152,8 @@ func same(t *testing.T, whole, bounded *workv1.ManifestWorkStatus) {
 		t.Errorf("the feedback says something else (-whole +bounded):\n%s", diff)
 	}
 	for _, mark := range []string{"1", ""} {
-		left, known := feedback.Left(whole, id, mark)
-		if got, now := feedback.Left(bounded, id, mark); !slices.Equal(got, left) || now != known {
+		left, known := feedback.RemainingFinalizers(whole, id, mark)
+		if got, now := feedback.RemainingFinalizers(bounded, id, mark); !slices.Equal(got, left) || now != known {
 			t.Errorf("finalizers that are left: %v, %t; want %v, %t", got, now, left, known)
 		}
 	}

@@ -155,7 +155,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	m.StatusFeedbacks.Values = []workv1.FeedbackValue{{Name: "finalizersDropped", Value: workv1.FieldValue{Type: workv1.Boolean, Boolean: ptr.To(true)}}}
-	if _, known := feedback.Left(s, id, ""); known {
+	if _, known := feedback.RemainingFinalizers(s, id, ""); known {
 		t.Error("a mark that is no text is the empty mark")
 	}
 	m.ResourceMeta.Resource, m.ResourceMeta.Kind = "", "Other"

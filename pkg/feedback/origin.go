@@ -6,7 +6,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// The feedback names of the answers to OriginRule. The names differ from the names of LeftRule, because a work may have
+// The feedback names of the answers to OriginRule. The names differ from the names of FinalizersRule, because a work may have
 // both rules.
 const (
 	broughtName      = "brought"

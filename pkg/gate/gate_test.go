@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 }
 
 // TestBecause: an answer with words blocks.
-func TestBecause(t *testing.T) {
+func TestBlockf(t *testing.T) {
 	if got := gate.Blockf("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
 		t.Errorf("got %+v", got)
 	}

@@ -59,20 +59,20 @@ func New(c Config) *Client {
 	return &Client{config: c, trusted: trusted{file: c.CAFile}}
 }
 
-// Ask requests the resources of the wanted Applications, in a single request. Every error is an *Error.
-func (c *Client) Ask(ctx context.Context, wanted []Key) (*Answer, error) {
+// Query requests the resources of the wanted Applications, in a single request. Every error is an *Error.
+func (c *Client) Query(ctx context.Context, wanted []Key) (*Answer, error) {
 	token, err := readToken(c.config.TokenFile)
 	if err != nil {
 		return nil, newError(Unconfigured, "token file: "+err.Error()).fit("")
 	}
-	answer, failure := c.ask(ctx, wanted, token)
+	answer, failure := c.query(ctx, wanted, token)
 	if failure != nil {
 		return nil, failure.fit(token)
 	}
 	return answer, nil
 }
 
-func (c *Client) ask(ctx context.Context, wanted []Key, token string) (*Answer, *Error) {
+func (c *Client) query(ctx context.Context, wanted []Key, token string) (*Answer, *Error) {
 	payload, err := body(clustersOf(wanted))
 	if err != nil {
 		return nil, newError(Invalid, err.Error())

@@ -33,7 +33,7 @@ func fill(s *searchtest.Server) {
 // ask expects an answer.
 func ask(t *testing.T, c *search.Client) *search.Answer {
 	t.Helper()
-	answer, err := c.Ask(t.Context(), wanted)
+	answer, err := c.Query(t.Context(), wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func ask(t *testing.T, c *search.Client) *search.Answer {
 // refused expects a failure of the given kind, checks that the message has no token, and returns the message.
 func refused(t *testing.T, c *search.Client, want search.Reason) string {
 	t.Helper()
-	_, err := c.Ask(t.Context(), wanted)
+	_, err := c.Query(t.Context(), wanted)
 	var failure *search.Error
 	if !errors.As(err, &failure) {
 		t.Fatalf("got %v, want an *Error", err)
@@ -68,7 +68,7 @@ func TestAsk(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"cluster1"}}, s.Asked()); diff != "" {
+	if diff := cmp.Diff([][]string{{"cluster1"}}, s.Queried()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -76,10 +76,10 @@ func TestAsk(t *testing.T) {
 func TestAskForClustersOnce(t *testing.T) {
 	s := searchtest.New(t)
 	keys := []search.Key{{Cluster: "b", Namespace: "x", Name: "1"}, {Cluster: "a", Namespace: "x", Name: "1"}, {Cluster: "b", Namespace: "x", Name: "2"}}
-	if _, err := search.New(s.Config()).Ask(t.Context(), keys); err != nil {
+	if _, err := search.New(s.Config()).Query(t.Context(), keys); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]string{{"a", "b"}}, s.Asked()); diff != "" {
+	if diff := cmp.Diff([][]string{{"a", "b"}}, s.Queried()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -89,11 +89,11 @@ func TestAskForClustersOnce(t *testing.T) {
 func TestPatternsAreRefused(t *testing.T) {
 	s := searchtest.New(t)
 	for _, name := range []string{"*", "!cluster1", ">a", "cluster1*", "", "a\nb"} {
-		if _, err := search.New(s.Config()).Ask(t.Context(), []search.Key{{Cluster: name, Namespace: "x", Name: "y"}}); err == nil {
+		if _, err := search.New(s.Config()).Query(t.Context(), []search.Key{{Cluster: name, Namespace: "x", Name: "y"}}); err == nil {
 			t.Errorf("%q was asked for", name)
 		}
 	}
-	if asked := s.Asked(); len(asked) > 0 {
+	if asked := s.Queried(); len(asked) > 0 {
 		t.Errorf("requests were sent: %q", asked)
 	}
 }
@@ -127,7 +127,7 @@ func TestUnknownAuthority(t *testing.T) {
 	config := s.Config()
 	config.CAFile = "" // use the certificate authorities of the system
 	refused(t, search.New(config), search.Untrusted)
-	if asked := s.Asked(); len(asked) > 0 {
+	if asked := s.Queried(); len(asked) > 0 {
 		t.Error("a request went to a server that is not trusted")
 	}
 }
@@ -256,7 +256,7 @@ func TestRedirects(t *testing.T) {
 				return true
 			})
 			refused(t, search.New(s.Config()), search.Status)
-			if asked := s.Asked(); len(asked) != 1 {
+			if asked := s.Queried(); len(asked) != 1 {
 				t.Errorf("%d to %s was followed", code, to)
 			}
 		}

@@ -90,7 +90,7 @@ func planMove(f *Facts, r Request) (*Change, *Refusal) {
 	}
 	c := change(f, patch, fmt.Sprintf("moving from %s to %s", from, r.To), "the ManifestWork on "+r.To+", and none on "+from)
 	c.Confirm = fmt.Sprintf("Application %s/%s moves from %s to %s, and %s", app.Namespace, app.Name, from, r.To, leaves(app.Finalizers, from))
-	c.Asks = argocd.Destroys(app.Finalizers)
+	c.MustConfirm = argocd.Destroys(app.Finalizers)
 	return c, nil
 }
 
@@ -129,7 +129,7 @@ func planDelete(f *Facts, r Request) (*Change, *Refusal) {
 		return c, nil
 	}
 	c.Confirm = fmt.Sprintf("Application %s/%s is deleted, and %s", app.Namespace, app.Name, fate(app, finalizers))
-	if c.Asks = true; r.Force {
+	if c.MustConfirm = true; r.Force {
 		c.Confirm += ". Towline does not wait for the cluster: the Application and the workload may remain there"
 	}
 	return c, nil

@@ -29,8 +29,8 @@ type Orphan struct {
 	// Decided is a person's decision: adopt, delete or hold; empty for no decision.
 	Decided string `json:"decided,omitempty"`
 
-	// Left is true if the release or deletion of the work is already under way.
-	Left bool `json:"underWay,omitempty"`
+	// UnderWay is true if the release or deletion of the work is already under way.
+	UnderWay bool `json:"underWay,omitempty"`
 }
 
 // OrphanOf returns the Orphan of an orphaned work; nil for other works.
@@ -48,7 +48,7 @@ func OrphanOf(w *workv1.ManifestWork) *Orphan {
 		Application: w.Annotations[apis.AnnotationHubNamespace] + "/" + w.Annotations[apis.AnnotationHubName],
 		Set:         w.Annotations[apis.AnnotationApplicationSet],
 		Since:       since, Decided: w.Annotations[apis.AnnotationOrphaned],
-		Left: w.DeletionTimestamp != nil || work.Released(w),
+		UnderWay: w.DeletionTimestamp != nil || work.Released(w),
 	}
 }
 
@@ -61,7 +61,7 @@ func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusa
 	switch {
 	case o == nil:
 		return refuse("kubectl towline orphans", "ManifestWork %s is not orphaned: the hub has the Application, or the cluster confirmed the removal", name)
-	case o.Left:
+	case o.UnderWay:
 		return nothing("the ManifestWork is going already")
 	case o.Decided == string(decision):
 		return nothing("%s is decided already", decision)

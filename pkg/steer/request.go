@@ -86,8 +86,8 @@ type Change struct {
 	// Confirm describes the effect on running resources, for the person; empty for no effect.
 	Confirm string
 
-	// Asks is true if a person must confirm first, because the effect is permanent.
-	Asks bool
+	// MustConfirm is true if a person must confirm first, because the effect is permanent.
+	MustConfirm bool
 
 	// Awaits describes the sign of a completed change.
 	Awaits string

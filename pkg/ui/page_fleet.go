@@ -203,7 +203,7 @@ func shown(set, cluster string, c *view.Cell, query string) shownCell {
 		out.Glyph += strconv.Itoa(bad)
 	}
 	out.Label = feedback.Clean(set, feedback.MaxWord) + " on " + feedback.Clean(cluster, feedback.MaxWord) + ": " + words[state]
-	if text := view.Because(c.Reason, c.Message); text != "" {
+	if text := view.WithReason(c.Reason, c.Message); text != "" {
 		out.Label += ", " + feedback.Clean(text, maxAttribute)
 	}
 	return out

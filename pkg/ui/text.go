@@ -27,16 +27,16 @@ const maxAttribute = 300
 
 // functions are the functions for the templates.
 var functions = template.FuncMap{
-	"text":   func(s string) string { return feedback.Clean(s, feedback.MaxMessage) },
-	"hint":   func(s string) string { return feedback.Clean(s, maxAttribute) },
-	"short":  short,
-	"glyph":  func(s why.State) string { return cmp.Or(glyphs[s], "·") },
-	"word":   func(s why.State) string { return cmp.Or(words[s], "nothing here") },
-	"time":   stamp,
-	"at":     func(t time.Time) string { return stamp(&t) },
-	"path":   path,
-	"beside": view.Beside,
-	"known":  func(s string) string { return cmp.Or(feedback.Clean(s, feedback.MaxMessage), "–") },
+	"text":          func(s string) string { return feedback.Clean(s, feedback.MaxMessage) },
+	"hint":          func(s string) string { return feedback.Clean(s, maxAttribute) },
+	"short":         short,
+	"glyph":         func(s why.State) string { return cmp.Or(glyphs[s], "·") },
+	"word":          func(s why.State) string { return cmp.Or(words[s], "nothing here") },
+	"time":          stamp,
+	"at":            func(t time.Time) string { return stamp(&t) },
+	"path":          path,
+	"withoutReason": view.WithoutReason,
+	"known":         func(s string) string { return cmp.Or(feedback.Clean(s, feedback.MaxMessage), "–") },
 }
 
 // short returns a revision in its usual short form.

@@ -66,11 +66,11 @@ func (v *visit) paint(build builder) (*painted, error) {
 
 // keep returns the previous page with the current notices about the fleet. Without a previous page, keep returns a
 // Refusal with the start of the API server's outage.
-func (v *visit) keep(was *painted, because error) (*painted, error) {
+func (v *visit) keep(was *painted, cause error) (*painted, error) {
 	if was == nil {
 		return nil, &Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("The API server last answered at %s. "+
 			"This page returns with the next answer of the API server: %v",
-			stamp(&v.fleet.Outdated[0].Since), because)}
+			stamp(&v.fleet.Outdated[0].Since), cause)}
 	}
 	notice, err := render("unread.html", "unread", v.unread())
 	p := *was

@@ -67,11 +67,11 @@ func OfApplication(app *argocd.Application) Row {
 	return r
 }
 
-// Because joins a reason and a message. If the message begins with the reason, as Beside expects, the reason is not
+// WithReason joins a reason and a message. If the message begins with the reason, as WithoutReason expects, the reason is not
 // repeated.
-func Because(reason, message string) string {
+func WithReason(reason, message string) string {
 	switch {
-	case reason == "" || Beside(reason, message) != message:
+	case reason == "" || WithoutReason(reason, message) != message:
 		return message
 	case message == "":
 		return reason
@@ -79,8 +79,8 @@ func Because(reason, message string) string {
 	return reason + ": " + message
 }
 
-// Beside returns the message without its leading reason, for places that already show the reason.
-func Beside(reason, message string) string {
+// WithoutReason returns the message without its leading reason, for places that already show the reason.
+func WithoutReason(reason, message string) string {
 	rest, begins := strings.CutPrefix(message, reason)
 	switch {
 	case reason == "" || !begins:

@@ -49,20 +49,20 @@ func app(name string, edits ...func(*argocd.Status)) *argocd.Application {
 }
 
 // TestBecause checks that a reason appears only once.
-func TestBecause(t *testing.T) {
+func TestWithReason(t *testing.T) {
 	for want, of := range map[string][2]string{
 		"": {"", ""}, "R": {"R", ""}, "R: m": {"R", "m"}, "m": {"", "m"},
 		"Degraded": {"Degraded", "Degraded"}, "Degraded: ui": {"Degraded", "Degraded: ui"},
 		"Sync: Sync of ui failed": {"Sync", "Sync of ui failed"},
 	} {
-		if got := view.Because(of[0], of[1]); got != want {
+		if got := view.WithReason(of[0], of[1]); got != want {
 			t.Errorf("%q: got %q, want %q", of, got, want)
 		}
 	}
 }
 
 // TestBeside checks that a longer first word with the reason as prefix stays whole.
-func TestBeside(t *testing.T) {
+func TestWithoutReason(t *testing.T) {
 	for _, tc := range []struct{ reason, message, want string }{
 		{"", "", ""},
 		{"", "m", "m"},
@@ -74,7 +74,7 @@ func TestBeside(t *testing.T) {
 		{"Degraded", "DegradedReplicas: 3", "DegradedReplicas: 3"},
 		{"Sync", "Sync of ui failed", "Sync of ui failed"},
 	} {
-		if got := view.Beside(tc.reason, tc.message); got != tc.want {
+		if got := view.WithoutReason(tc.reason, tc.message); got != tc.want {
 			t.Errorf("%q, %q: got %q, want %q", tc.reason, tc.message, got, tc.want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestRows(t *testing.T) {
 		},
 		"paused":              {condition(apis.ConditionPausedWarning, "no"), why.Blocked, why.LinkTarget, apis.ConditionPausedWarning},
 		"moves":               {condition(apis.ConditionMoveWarning, "no"), why.Waiting, why.LinkTarget, apis.ConditionMoveWarning},
-		"a dependency":        {condition(apis.ConditionDependencyError, "no"), why.Blocked, why.LinkBeside, apis.ConditionDependencyError},
+		"a dependency":        {condition(apis.ConditionDependencyError, "no"), why.Blocked, why.LinkDependencies, apis.ConditionDependencyError},
 		"the agent refuses":   {condition(apis.ConditionWorkApplyError, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkApplyError},
 		"gone there":          {condition(apis.ConditionWorkAvailableWarning, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkAvailableWarning},
 		"not compared":        {condition(apis.ConditionNotCompared, "no"), why.Blocked, why.LinkArgoCD, apis.ConditionNotCompared},

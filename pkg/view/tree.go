@@ -74,7 +74,7 @@ func TreeOf(f *TreeFacts) *Node {
 	app := &Node{
 		Kind: argocd.Kind, Namespace: f.App.Namespace, Name: f.App.Name, State: row.State,
 		Status:  cmp.Or(row.Reason, words(row.Sync, row.Health)),
-		Message: Beside(row.Reason, row.Message),
+		Message: WithoutReason(row.Reason, row.Message),
 	}
 	if row.Cluster == "" {
 		return app

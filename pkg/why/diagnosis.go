@@ -29,22 +29,22 @@ const (
 
 // The links of the path, in order.
 const (
-	LinkSet       = "ApplicationSet"
-	LinkPlacement = "Placement"
-	LinkSecret    = "cluster Secret"
-	LinkKeys      = "Application"
-	LinkRights    = "rights"
-	LinkTarget    = "target"
-	LinkBeside    = "dependencies"
-	LinkWork      = "ManifestWork"
-	LinkAgent     = "work agent"
-	LinkArgoCD    = "cluster's Argo CD"
-	LinkResources = "resources"
+	LinkSet          = "ApplicationSet"
+	LinkPlacement    = "Placement"
+	LinkSecret       = "cluster Secret"
+	LinkKeys         = "Application"
+	LinkRights       = "rights"
+	LinkTarget       = "target"
+	LinkDependencies = "dependencies"
+	LinkWork         = "ManifestWork"
+	LinkAgent        = "work agent"
+	LinkArgoCD       = "cluster's Argo CD"
+	LinkResources    = "resources"
 )
 
 // Links are all links, in order.
 var Links = []string{
-	LinkSet, LinkPlacement, LinkSecret, LinkKeys, LinkRights, LinkTarget, LinkBeside, LinkWork, LinkAgent, LinkArgoCD, LinkResources,
+	LinkSet, LinkPlacement, LinkSecret, LinkKeys, LinkRights, LinkTarget, LinkDependencies, LinkWork, LinkAgent, LinkArgoCD, LinkResources,
 }
 
 // Link is one link of the path.

@@ -104,7 +104,7 @@ func (f *Facts) decision(l *Diagnosis) {
 		{Name: LinkKeys, State: OK, Message: l.Application + " names " + l.Cluster},
 		{Name: LinkRights, State: OK, Message: "Towline may send the Application to the cluster"},
 		{Name: LinkTarget, State: OK, Message: "nothing blocks the target"},
-		{Name: LinkBeside, State: OK, Message: "no problem with the dependencies"},
+		{Name: LinkDependencies, State: OK, Message: "no problem with the dependencies"},
 	} {
 		if f.Plan == nil && (k.Name == LinkRights || k.Name == LinkTarget) {
 			k.State, k.Message = Unknown, "the conditions of the Application show no obstacle"

@@ -96,7 +96,7 @@ func TestOf(t *testing.T) {
 		"moving": {is: good(blocked(apis.ConditionMoveWarning, apis.ReasonMoving, "from cluster2")), verdict: why.Waiting, broken: why.LinkTarget},
 		"a dependency": {is: good(status(func(s *argocd.Status) {
 			s.Conditions = []argocd.Condition{{Type: apis.ConditionDependencyError, Message: "no Secret"}}
-		})), verdict: why.Blocked, broken: why.LinkBeside, says: "no Secret"},
+		})), verdict: why.Blocked, broken: why.LinkDependencies, says: "no Secret"},
 		"not made": {is: good(func(f *why.Facts) { f.Work = nil }), verdict: why.Waiting, broken: why.LinkWork},
 		"not seen": {is: good(func(f *why.Facts) { f.Work.Generation = 3 }), verdict: why.Waiting, broken: why.LinkAgent},
 		"refused": {is: good(func(f *why.Facts) { f.Work = applied(2, 2, metav1.ConditionFalse, "no rights") }),

@@ -100,7 +100,7 @@ var byType = map[string]remedy{
 	apis.ConditionDeletionWarning:           remedies[apis.ReasonDeleting],
 	apis.ConditionEditedWarning:             remedies[apis.ReasonEditedAgain],
 	apis.ConditionPlacementWarning:          {LinkKeys, Blocked, "who owns the Placement", placements},
-	apis.ConditionDependencyError:           {LinkBeside, Blocked, author, show},
+	apis.ConditionDependencyError:           {LinkDependencies, Blocked, author, show},
 }
 
 func remedyOf(c delivery.Condition) remedy {

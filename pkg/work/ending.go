@@ -41,7 +41,7 @@ func Seen(w *workv1.ManifestWork) bool {
 
 // Recreated reports whether a cluster had reported on the Application before the work was created. The agent may still
 // hold the objects of an earlier work of the same name. Without a work, the agent removes the objects after an hour.
-func Recreated(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
+func Recreated(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationRecreated] != "" }
 
 // FinalizersDropped reports whether the deletion of a work now has the effect requested by the finalizers of the
 // hub's Application. destroys is true if one of the finalizers removes the workload. Call FinalizersDropped only for
@@ -79,7 +79,7 @@ func brought(w *workv1.ManifestWork) bool {
 // agent has applied the finalizer, and has since read the Application without a finalizer.
 func Uncascaded(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
-	left, known := feedback.Left(&w.Status, id, mark(w))
+	left, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
 	return ok && ReportsFinalizers(w) && brought(w) && known && len(left) == 0
 }
 
@@ -135,7 +135,7 @@ func Cascades(w *workv1.ManifestWork) bool {
 	case !ReportsFinalizers(w):
 		return feedback.Cascades(&w.Status, id)
 	}
-	left, known := feedback.Left(&w.Status, id, mark(w))
+	left, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
 	return len(left) > 0 && (known || !brought(w))
 }
 

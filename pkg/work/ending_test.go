@@ -138,7 +138,7 @@ func TestHeededByAFirstWork(t *testing.T) {
 	}{
 		"the first version": {func(*workv1.ManifestWork) {}, false, true},
 		"a later version":   {func(w *workv1.ManifestWork) { w.Generation = 2 }, false, false},
-		"a recreated work":  {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationMadeAnew] = "x" }, false, false},
+		"a recreated work":  {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationRecreated] = "x" }, false, false},
 		"a work with a request": {func(w *workv1.ManifestWork) {
 			w.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 -"
 		}, false, false},

@@ -13,7 +13,7 @@ import (
 // ReportsFinalizers reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
 // Application. PrepareRemoval adds the rule.
 func ReportsFinalizers(w *workv1.ManifestWork) bool {
-	return hasRule(w, leftRule)
+	return hasRule(w, finalizersRule)
 }
 
 // RemainingFinalizers returns the remaining finalizers of the cluster's Application that remove the workload, although the work has
@@ -31,7 +31,7 @@ func RemainingFinalizers(w *workv1.ManifestWork) (left []string, known bool) {
 	if !ok {
 		return nil, true
 	}
-	return feedback.Left(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, held.Annotations[apis.AnnotationFinalizersDropped])
+	return feedback.RemainingFinalizers(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, held.Annotations[apis.AnnotationFinalizersDropped])
 }
 
 // askLeft adds the feedback rule about the finalizers, or removes the rule. askLeft returns the mark of the change;
@@ -39,9 +39,9 @@ func RemainingFinalizers(w *workv1.ManifestWork) (left []string, known bool) {
 func askLeft(w *workv1.ManifestWork, asks bool) string {
 	for i := range w.Spec.ManifestConfigs[:min(1, len(w.Spec.ManifestConfigs))] {
 		config := &w.Spec.ManifestConfigs[i]
-		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, isLeftRule)
+		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, isFinalizersRule)
 		if asks {
-			config.FeedbackRules = append(config.FeedbackRules, feedback.LeftRule())
+			config.FeedbackRules = append(config.FeedbackRules, feedback.FinalizersRule())
 			return strconv.FormatInt(w.Generation, 10) // unique among the changes of the work
 		}
 	}
@@ -58,6 +58,6 @@ func mark(w *workv1.ManifestWork) string {
 	return ""
 }
 
-var leftRule = feedback.LeftRule()
+var finalizersRule = feedback.FinalizersRule()
 
-func isLeftRule(r workv1.FeedbackRule) bool { return sameRule(r, leftRule) }
+func isFinalizersRule(r workv1.FeedbackRule) bool { return sameRule(r, finalizersRule) }

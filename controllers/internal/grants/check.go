@@ -233,7 +233,7 @@ func (c *Checker) grantedBy(ctx context.Context, namespace string, cluster *clus
 		switch {
 		case err != nil:
 			return "", err
-		case set == nil || !authorization.Holds(set, cluster):
+		case set == nil || !authorization.HasCluster(set, cluster):
 		case name == before:
 			return name, nil
 		default:
@@ -283,7 +283,7 @@ func (c *Checker) setsOf(ctx context.Context, cluster *clusterv1.ManagedCluster)
 	}
 	var names []string
 	for i := range sets.Items {
-		if authorization.Holds(&sets.Items[i], cluster) {
+		if authorization.HasCluster(&sets.Items[i], cluster) {
 			names = append(names, sets.Items[i].Name)
 		}
 	}

@@ -40,7 +40,7 @@ type ApplicationSets struct{ served atomic.Bool }
 // Watch wakes a controller for the requests of to, when the predicate passes a change of an ApplicationSet.
 func (k *ApplicationSets) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
 	// The informer must come first: a cache without the informer refuses reads instead of waiting for the answer.
-	if err := informer.Hold(mgr.GetCache(), ApplicationSet()); err != nil {
+	if err := informer.OnEveryReplica(mgr.GetCache(), ApplicationSet()); err != nil {
 		return err
 	}
 	w := k.Of(to, changed)

@@ -33,8 +33,9 @@ func AddCache(mgr ctrl.Manager, name string, c cache.Cache, missing string) erro
 	}))
 }
 
-// Hold makes a cache hold the given kinds on every replica, before a controller of the leader watches the kinds.
-func Hold(c cache.Cache, kinds ...client.Object) error {
+// OnEveryReplica makes a cache read the given kinds on every replica, before a controller of the leader watches the
+// kinds.
+func OnEveryReplica(c cache.Cache, kinds ...client.Object) error {
 	for _, kind := range kinds {
 		if _, err := c.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false)); err != nil {
 			return err

@@ -121,8 +121,8 @@ func (s *Server) Interfere(i Interference) {
 	s.interfere = i
 }
 
-// Asked returns the clusters of each request since the last call.
-func (s *Server) Asked() [][]string {
+// Queried returns the clusters of each request since the last call.
+func (s *Server) Queried() [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := s.asked

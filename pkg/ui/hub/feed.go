@@ -69,10 +69,10 @@ type state struct {
 	// err is the reason for an empty or incomplete store.
 	err error
 
-	// lost is the last time with a current store, and because is the error since then. Both are zero while the store is
+	// lost is the last time with a current store, and cause is the error since then. Both are zero while the store is
 	// current.
-	lost    time.Time
-	because error
+	lost  time.Time
+	cause error
 }
 
 // now returns the current state.
@@ -114,7 +114,7 @@ func (f *feed[T]) fail(err error) {
 	case f.heard.IsZero(): // no complete list yet
 		f.state = state{filled: true, err: err}
 	case f.state.lost.IsZero():
-		f.state.lost, f.state.because = f.heard, err
+		f.state.lost, f.state.cause = f.heard, err
 	}
 	f.mu.Unlock()
 	f.changed()
@@ -124,7 +124,7 @@ func (f *feed[T]) fail(err error) {
 func (f *feed[T]) hear() {
 	f.mu.Lock()
 	was := f.state.lost
-	f.heard, f.state.lost, f.state.because = time.Now(), time.Time{}, nil
+	f.heard, f.state.lost, f.state.cause = time.Now(), time.Time{}, nil
 	f.mu.Unlock()
 	if !was.IsZero() {
 		f.changed()

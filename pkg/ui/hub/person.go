@@ -209,7 +209,7 @@ func (s *state) tell(f *ui.Fleet, which string) {
 	case s.err != nil:
 		f.Unread = append(f.Unread, "Cannot list "+which+": "+s.err.Error())
 	case !s.lost.IsZero():
-		f.Outdated = append(f.Outdated, ui.Outdated{What: which, Since: s.lost, Why: s.because.Error()})
+		f.Outdated = append(f.Outdated, ui.Outdated{What: which, Since: s.lost, Why: s.cause.Error()})
 	}
 }
 

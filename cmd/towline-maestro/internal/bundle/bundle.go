@@ -78,7 +78,7 @@ func (b *Bundle) Next(ids IDs, w *workv1.ManifestWork) (*Bundle, error) {
 }
 
 func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
-	out := b.At(b.Version + 1)
+	out := b.WithVersion(b.Version + 1)
 	out.Work = w
 	w.Generation = b.Work.Generation
 	if !sameJSON(&b.Work.Spec, &w.Spec) {
@@ -88,17 +88,17 @@ func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
 	return out
 }
 
-// At returns a copy of the bundle for a write of the same content with the given version.
-func (b *Bundle) At(version int64) *Bundle {
+// WithVersion returns a copy of the bundle for a write of the same content with the given version.
+func (b *Bundle) WithVersion(version int64) *Bundle {
 	out := *b
 	out.Version, out.Written = version, version
 	return &out
 }
 
-// Again returns the same bundle with a new version and a new value of Label, so that the agent applies the bundle
+// Reapplied returns the same bundle with a new version and a new value of Label, so that the agent applies the bundle
 // again.
-func (b *Bundle) Again() *Bundle {
-	out := b.At(b.Version + 1)
+func (b *Bundle) Reapplied() *Bundle {
+	out := b.WithVersion(b.Version + 1)
 	out.Since = out.Version
 	out.Work = b.Work.DeepCopy()
 	return out

@@ -171,7 +171,7 @@ func TestNext(t *testing.T) {
 // differ.
 func TestAgainChangesALabel(t *testing.T) {
 	b := New(ids, aWork(manifest("one", "x")), time.Now())
-	again := b.Again()
+	again := b.Reapplied()
 	label := func(b *Bundle) string {
 		text, err := b.metadata("towline")
 		if err != nil {

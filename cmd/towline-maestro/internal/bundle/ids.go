@@ -70,7 +70,7 @@ func (b *Bundle) IsPublic(source string) bool { return b.ID == PublicName(source
 
 // Moved returns the bundle under a new id: the next shape of the work, with the same content.
 func (b *Bundle) Moved(ids IDs) *Bundle {
-	out := b.Again()
+	out := b.Reapplied()
 	out.toShape(b.Shape+1, ids)
 	return out
 }
@@ -84,7 +84,7 @@ func (b *Bundle) toShape(shape int, ids IDs) {
 // Restored returns the bundle for a new row in place of a row lost by Maestro. The agent has not reported on the new
 // row yet.
 func (b *Bundle) Restored() *Bundle {
-	out := b.Again()
+	out := b.Reapplied()
 	out.Sequence = ""
 	return out
 }

@@ -96,8 +96,8 @@ func without(in map[string]string, key string) map[string]string {
 
 // report sets the status of the bundle's work from an agent's status. report converts Maestro's versions in the agent's
 // conditions to generations of the work, counted from 1.
-func (b *Bundle) report(said workv1.ManifestWorkStatus) {
-	b.Work.Status = *said.DeepCopy()
+func (b *Bundle) report(status workv1.ManifestWorkStatus) {
+	b.Work.Status = *status.DeepCopy()
 	b.Work.ManagedFields = reported(b.Sequence)
 	b.generations(b.Work.Status.Conditions)
 	for i := range b.Work.Status.ResourceStatus.Manifests {
@@ -124,11 +124,11 @@ func (b *Bundle) generation(version int64) int64 {
 	return min(b.Work.Generation-1, max(0, version-b.First+1))
 }
 
-// With returns a copy of the bundle and of the work, with a later status.
-func (b *Bundle) With(said *Status) *Bundle {
+// WithStatus returns a copy of the bundle and of the work, with a later status.
+func (b *Bundle) WithStatus(status *Status) *Bundle {
 	out := *b
 	work := *b.Work
-	out.Work, out.Sequence = &work, said.Sequence
-	out.report(said.Status)
+	out.Work, out.Sequence = &work, status.Sequence
+	out.report(status.Status)
 	return &out
 }

@@ -76,7 +76,7 @@ func TestStatus(t *testing.T) {
 	if said.UID != "0b5e" || said.Version != 5003 || said.Deleted {
 		t.Errorf("%+v", said)
 	}
-	told := read.With(said)
+	told := read.WithStatus(said)
 	if diff := cmp.Diff(conditions(0, workv1.WorkApplied), told.Work.Status.Conditions); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
@@ -104,7 +104,7 @@ func TestGenerations(t *testing.T) {
 	} {
 		b.Written, b.Version = tc.written, tc.version
 		said := &Status{Status: workv1.ManifestWorkStatus{Conditions: conditions(tc.said, workv1.WorkApplied)}}
-		if got := b.With(said).Work.Status.Conditions[0].ObservedGeneration; got != tc.want {
+		if got := b.WithStatus(said).Work.Status.Conditions[0].ObservedGeneration; got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}
@@ -204,7 +204,7 @@ func FuzzReadStatus(f *testing.F) {
 			return
 		}
 		before := said.Status.DeepCopy()
-		b := (&Bundle{Work: aWork(), First: 3}).With(said)
+		b := (&Bundle{Work: aWork(), First: 3}).WithStatus(said)
 		if diff := cmp.Diff(before, &said.Status); diff != "" {
 			t.Fatalf("what was said has changed (-want +got):\n%s", diff)
 		}

@@ -109,7 +109,7 @@ func TestAnOperation(t *testing.T) {
 			if diff := cmp.Diff(next, again, cmp.AllowUnexported(Bundle{})); diff != "" {
 				t.Errorf("as it is read (-want +got):\n%s", diff)
 			}
-			if !again.At(5004).Requests() {
+			if !again.WithVersion(5004).Requests() {
 				t.Error("written again, it is another")
 			}
 			if back, err := next.Next(ids, ofTowline("").Work); err != nil || back.Requests() {

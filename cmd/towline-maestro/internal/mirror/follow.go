@@ -182,7 +182,7 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		m.gone(said.ID)
 		m.stale.AddAfter(said.ID, removalEnds)
 	case bundle.Newer(said.Sequence, known.Sequence):
-		m.take(known.With(said))
+		m.take(known.WithStatus(said))
 		if m.store.get(name).ID != said.ID {
 			m.stale.Add(said.ID) // a status of an earlier bundle may permit the removal of the earlier bundle
 		}

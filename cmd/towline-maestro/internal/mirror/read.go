@@ -82,12 +82,12 @@ func (m *Mirror) read(ctx context.Context, id string) error {
 // write. The restore of an old database has the same effect. A write is also lost if an earlier process has not
 // finished the repeat of the write.
 func lost(b, known *bundle.Bundle) *bundle.Bundle {
-	again := b.At(b.Written)
+	again := b.WithVersion(b.Written)
 	switch {
 	case !b.Work.DeletionTimestamp.IsZero():
 		return nil
 	case known != nil && known.Work.UID == b.Work.UID && b.Version < known.Version && known.Work.DeletionTimestamp.IsZero():
-		again = known.At(known.Version + 1)
+		again = known.WithVersion(known.Version + 1)
 	case b.Version >= b.Written:
 		return nil
 	}

@@ -163,7 +163,7 @@ func (m *Mirror) askAgain(ctx context.Context, q question) error {
 	if q.removal {
 		return m.publish(ctx, cetypes.DeleteRequestAction, b)
 	}
-	again := b.Again()
+	again := b.Reapplied()
 	if err := m.publish(ctx, cetypes.UpdateRequestAction, again); err != nil {
 		// If Maestro is unreachable, the list after the next connect shows the result.
 		if !maestro.Unreachable(err) {

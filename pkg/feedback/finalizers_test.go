@@ -55,9 +55,9 @@ func TestLeft(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			id := work.Identifier(fixture.Application("guestbook").Obj())
 			b := fixture.Feedback(id)
-			answer(t, feedback.LeftRule(), map[string]any{"metadata": tc.metadata}, b)
+			answer(t, feedback.FinalizersRule(), map[string]any{"metadata": tc.metadata}, b)
 			status := b.Obj()
-			left, known := feedback.Left(&status, id, "7")
+			left, known := feedback.RemainingFinalizers(&status, id, "7")
 			if diff := cmp.Diff(tc.want, left, cmpopts.EquateEmpty()); diff != "" || known != tc.known {
 				t.Errorf("known: %t (-want +got):\n%s", known, diff)
 			}
@@ -65,7 +65,7 @@ func TestLeft(t *testing.T) {
 				t.Errorf("it disturbs the rest: %+v", o)
 			}
 			id.Name = "other"
-			if left, known := feedback.Left(&status, id, "7"); known || left != nil {
+			if left, known := feedback.RemainingFinalizers(&status, id, "7"); known || left != nil {
 				t.Error("it is told of another one")
 			}
 		})
@@ -76,7 +76,7 @@ func TestLeft(t *testing.T) {
 func TestLeftDoubts(t *testing.T) {
 	id := work.Identifier(fixture.Application("guestbook").Obj())
 	status := fixture.Feedback(id).Integer("finalizersDropped", 7).Raw("finalizerLeft", `[]`).Obj()
-	if left, known := feedback.Left(&status, id, "7"); known || len(left) != 1 {
+	if left, known := feedback.RemainingFinalizers(&status, id, "7"); known || len(left) != 1 {
 		t.Errorf("%v, %t", left, known)
 	}
 }
@@ -111,7 +111,7 @@ func TestOwner(t *testing.T) {
 	} {
 		id := work.Identifier(fixture.Application("guestbook").Obj())
 		b := fixture.Feedback(id)
-		answer(t, feedback.LeftRule(), map[string]any{"metadata": tc.metadata}, b)
+		answer(t, feedback.FinalizersRule(), map[string]any{"metadata": tc.metadata}, b)
 		status := b.Obj()
 		if got, known := feedback.Owner(&status, id); got != tc.want || !known {
 			t.Errorf("%s: %q, known: %t", title, got, known)

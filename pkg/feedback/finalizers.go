@@ -25,31 +25,31 @@ const ownerName = "workOwner"
 // ownerPath is the path of the owner's name in an Application.
 const ownerPath = `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`
 
-// LeftRule asks for values of an Application before its removal. The values are the mark of the last change of the
+// FinalizersRule asks for values of an Application before its removal. The values are the mark of the last change of the
 // finalizers, and the finalizers that delete the deployed resources. Server-side apply keeps finalizers set by
 // other clients. All values come from one version of the Application. Therefore the mark tells since
 // when the finalizers are known.
 //
-// LeftRule also asks for the owner. A work agent (v1.2.0) removes only the objects of its AppliedManifestWork.
-func LeftRule() workv1.FeedbackRule {
+// FinalizersRule also asks for the owner. A work agent (v1.2.0) removes only the objects of its AppliedManifestWork.
+func FinalizersRule() workv1.FeedbackRule {
 	paths := []workv1.JsonPath{{Name: droppedName, Path: annotationPath(apis.AnnotationFinalizersDropped)}}
 	for _, f := range argocd.DestructiveFinalizers {
-		paths = append(paths, workv1.JsonPath{Name: leftName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
+		paths = append(paths, workv1.JsonPath{Name: finalizerName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
 	}
 	paths = append(paths, workv1.JsonPath{Name: ownerName, Path: ownerPath})
 	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: paths}
 }
 
-// leftName returns the feedback name of a finalizer.
-func leftName(finalizer string) string {
+// finalizerName returns the feedback name of a finalizer.
+func finalizerName(finalizer string) string {
 	_, form, _ := strings.Cut(finalizer, "/")
 	return strings.TrimSuffix("finalizerLeft-"+form, "-")
 }
 
-// Left returns the remaining finalizers of an Application, from the answer to LeftRule. known is true if the answer is
-// from after the change with this mark. Any value counts as a present finalizer, because only present finalizers have a
-// value.
-func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark string) (left []string, known bool) {
+// RemainingFinalizers returns the remaining finalizers of an Application, from the answer to FinalizersRule. known is
+// true if the answer is from after the change with this mark. Any value counts as a present finalizer, because only
+// present finalizers have a value.
+func RemainingFinalizers(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark string) (left []string, known bool) {
 	manifest := Manifest(status, id)
 	if manifest == nil {
 		return nil, false
@@ -60,14 +60,14 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 		known = ok && text == mark
 	}
 	for _, f := range argocd.DestructiveFinalizers {
-		if _, there := answer(values, leftName(f)); there {
+		if _, there := answer(values, finalizerName(f)); there {
 			left = append(left, f)
 		}
 	}
 	return left, known
 }
 
-// Owner returns the name of the first AppliedManifestWork that owns an Application, from the answer to LeftRule; empty
+// Owner returns the name of the first AppliedManifestWork that owns an Application, from the answer to FinalizersRule; empty
 // for none. known is true if the agent could read the owner.
 func Owner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
 	return ownerAs(ownerName, status, id)
