@@ -48,8 +48,8 @@ func (s *schema) learn(got *v1alpha1.MulticlusterApplicationSetReport) (news boo
 	return news
 }
 
-// says returns whether the CRD is narrow, and whether the answer is known.
-func (s *schema) says() (narrow, known bool) {
+// state returns whether the CRD is narrow, and whether the answer is known.
+func (s *schema) state() (narrow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.narrow && s.known, s.known
@@ -58,7 +58,7 @@ func (s *schema) says() (narrow, known bool) {
 // sameOnceDropped reports whether a report equals the desired report after the hub's CRD has dropped fields. If the CRD
 // is unknown, a dry run asks the API server once.
 func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, before *published) (bool, error) {
-	narrow, known := r.schema.says()
+	narrow, known := r.schema.state()
 	if !before.exists() || known && !narrow || before.cut != report.DigestOf(report.Published(desired)) {
 		return false, nil
 	}
@@ -71,7 +71,7 @@ func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.Mult
 		return false, err
 	}
 	r.noteSchema(trial)
-	narrow, _ = r.schema.says()
+	narrow, _ = r.schema.state()
 	return narrow, nil
 }
 

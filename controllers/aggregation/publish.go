@@ -108,7 +108,7 @@ func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApp
 	reportWrites.WithLabelValues(operation).Inc()
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote the report", "operation", operation, "bytes", s.size)
 	now := &published{meta: *kept(desired), ours: true, current: true, conditions: conditions}
-	if narrow, _ := r.schema.says(); narrow {
+	if narrow, _ := r.schema.state(); narrow {
 		now.cut = report.DigestOf(desired)
 	}
 	return now, nil

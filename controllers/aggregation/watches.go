@@ -62,12 +62,12 @@ func (r *Reconciler) ofReplacedCRD(context.Context) []reconcile.Request {
 // WatchSets watches ApplicationSets, because a report needs an existing ApplicationSet. Call WatchSets after
 // SetupWithManager, once the hub serves sets.Kinds. A hub may have no ApplicationSets, or get the kind later.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
-	return r.sets.Watch(mgr, r.running, r.setItself, made())
+	return r.sets.Watch(mgr, r.running, r.setItself, created())
 }
 
-// made selects new ApplicationSets, and ApplicationSets recreated under the same name. After a deletion, the garbage
+// created selects new ApplicationSets, and ApplicationSets recreated under the same name. After a deletion, the garbage
 // collector deletes the report.
-func made() predicate.Predicate {
+func created() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

@@ -83,12 +83,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	var failed error
 	for i := range following {
-		failed = errors.Join(failed, r.ask(ctx, &following[i]))
+		failed = errors.Join(failed, r.requestRefresh(ctx, &following[i]))
 	}
 	if failed != nil {
 		return ctrl.Result{}, failed
 	}
-	if again := r.changed.asked(req.NamespacedName, c); !again || len(following) == 0 {
+	if again := r.changed.noteRefresh(req.NamespacedName, c); !again || len(following) == 0 {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: second}, nil
@@ -137,10 +137,10 @@ func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
 	return false, nil
 }
 
-// ask sets the refresh annotation on an ApplicationSet. Argo CD removes the annotation after the refresh. If the API
-// server refuses the change, the ApplicationSet refreshes later, after requeueAfterSeconds. A refusal does not stop the
+// requestRefresh sets the refresh annotation on an ApplicationSet. Argo CD removes the annotation after the refresh. If the
+// API server refuses the change, the ApplicationSet refreshes later, after requeueAfterSeconds. A refusal does not stop the
 // remaining ApplicationSets.
-func (r *Reconciler) ask(ctx context.Context, set *unstructured.Unstructured) error {
+func (r *Reconciler) requestRefresh(ctx context.Context, set *unstructured.Unstructured) error {
 	if !set.GetDeletionTimestamp().IsZero() || set.GetAnnotations()[apis.AnnotationSetRefresh] != "" {
 		return nil
 	}

@@ -54,8 +54,8 @@ func (c *changes) of(key types.NamespacedName) *change {
 	return nil
 }
 
-// asked notes a refresh for a change, and reports whether a second refresh is due. A further change since then stays.
-func (c *changes) asked(key types.NamespacedName, of *change) bool {
+// noteRefresh notes a refresh for a change, and reports whether a second refresh is due. A further change since then stays.
+func (c *changes) noteRefresh(key types.NamespacedName, of *change) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.all[key]

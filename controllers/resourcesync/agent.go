@@ -25,9 +25,9 @@ type Agent struct {
 	// apps reads the Applications from the shared cache.
 	apps client.Reader
 
-	// reports is the cache of the reports, limited by held; see hold. live reads the API server.
+	// reports is the cache of the reports, limited by budgets; see shrink. live reads the API server.
 	reports cache.Cache
-	held    holdings
+	budgets budgets
 	live    client.Reader
 
 	// Trees makes the cache keep the reports' trees of live resources. Facts does not need the trees.

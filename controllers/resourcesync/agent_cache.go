@@ -40,7 +40,7 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 func (a *Agent) newInformer(
 	lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, by toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	held := informer.NewSieve(lw)
-	held.Transform, held.Begin, held.Gone, held.Watches = a.hold, a.held.begin, a.forget, true
-	return toolscache.NewSharedIndexInformer(held, obj, resync, by)
+	sieve := informer.NewSieve(lw)
+	sieve.Transform, sieve.Begin, sieve.Gone, sieve.Watches = a.shrink, a.budgets.begin, a.forget, true
+	return toolscache.NewSharedIndexInformer(sieve, obj, resync, by)
 }

@@ -38,10 +38,10 @@ func (h *indexed) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// hold returns the held part of a report, or nil if the cache drops the report.
-func hold(t *testing.T, a *Agent, r *v1alpha1.ApplicationReport) *v1alpha1.ApplicationReport {
+// shrunk returns the kept part of a report, or nil if the cache drops the report.
+func shrunk(t *testing.T, a *Agent, r *v1alpha1.ApplicationReport) *v1alpha1.ApplicationReport {
 	t.Helper()
-	out, err := a.hold(r)
+	out, err := a.shrink(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,27 +72,27 @@ func sizeOf(t *testing.T, v any) int {
 	return len(data)
 }
 
-// TestPartsOfReportsInMemory: a cluster cannot decide how many of its reports are held, nor how much of a report.
+// TestPartsOfReportsInMemory: a cluster cannot decide how many of its reports are kept, nor how much of a report.
 func TestPartsOfReportsInMemory(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	a := &Agent{apps: &indexed{apps: []argocd.Application{*app}}}
 	trim := func(r *v1alpha1.ApplicationReport) *v1alpha1.ApplicationReport {
 		t.Helper()
-		return hold(t, a, r)
+		return shrunk(t, a, r)
 	}
 	expected := trim(stuffed(app, work.Name(app)))
 	if n := sizeOf(t, expected); n > v1alpha1.MaxReportSize+4096 || trimmed(expected) {
-		t.Errorf("%d bytes are held of a report", n)
+		t.Errorf("%d bytes are kept of a report", n)
 	}
 	if expected.Truncated == nil || expected.Truncated.Resources == 0 || len(expected.Status.Resources) == 0 {
 		t.Errorf("nobody hears that something was left out: %+v", expected.Truncated)
 	}
 	if again := trim(expected.DeepCopy()); sizeOf(t, again) != sizeOf(t, expected) {
-		t.Error("what is held is cut again")
+		t.Error("what is kept is cut again")
 	}
 	other := trim(stuffed(app, "invented"))
 	if n := sizeOf(t, other); n > 512 || !trimmed(other) {
-		t.Errorf("%d bytes are held of a report that no Application accounts for", n)
+		t.Errorf("%d bytes are kept of a report that no Application accounts for", n)
 	}
 	if other.Name != "invented" || other.ResourceVersion != "7" || other.Generation != 3 {
 		t.Errorf("got %+v", other.ObjectMeta)
@@ -110,19 +110,19 @@ func TestHowManyReportsAreHeld(t *testing.T) {
 	}
 	count := func(cluster string, from, to int) (n int) {
 		for i := from; i < to; i++ {
-			if hold(t, a, invented(cluster, i)) != nil {
+			if shrunk(t, a, invented(cluster, i)) != nil {
 				n++
 			}
 		}
 		return n
 	}
 	if n := count(app.Cluster(), 0, 5000); n != maxNames {
-		t.Errorf("%d names are held, want %d", n, maxNames)
+		t.Errorf("%d names are kept, want %d", n, maxNames)
 	}
 	if n := count(app.Cluster(), 0, maxNames); n != maxNames {
-		t.Errorf("%d of those that were held are, want all %d", n, maxNames)
+		t.Errorf("%d of those that were kept are, want all %d", n, maxNames)
 	}
-	if hold(t, a, stuffed(app, work.Name(app))) == nil {
+	if shrunk(t, a, stuffed(app, work.Name(app))) == nil {
 		t.Error("they keep out a report that an Application accounts for")
 	}
 	if n := count("cluster2", 0, 10); n != 10 {
@@ -130,17 +130,17 @@ func TestHowManyReportsAreHeld(t *testing.T) {
 	}
 	a.forget(invented(app.Cluster(), 7))
 	if n := count(app.Cluster(), 5000, 5002); n != 1 {
-		t.Errorf("%d are held in the place of one that is gone", n)
+		t.Errorf("%d are kept in the place of one that is gone", n)
 	}
-	a.held.begin()
+	a.budgets.begin()
 	if n := count(app.Cluster(), 2000, 2010); n != 10 {
-		t.Errorf("%d of 10 are held when all are read anew", n)
+		t.Errorf("%d of 10 are kept when all are read anew", n)
 	}
 	for i := range 5000 {
 		a.forget(invented(app.Cluster(), i))
 		a.forget(invented("cluster2", i))
 	}
-	if n := len(a.held.clusters); n > 0 {
+	if n := len(a.budgets.clusters); n > 0 {
 		t.Errorf("%d clusters are remembered that have no reports", n)
 	}
 }
@@ -171,14 +171,14 @@ func TestHowMuchIsHeldOfReports(t *testing.T) {
 	before := live()
 	reports := make([]*v1alpha1.ApplicationReport, n)
 	for i := range n {
-		reports[i] = hold(t, a, wide(&in.apps[i]))
+		reports[i] = shrunk(t, a, wide(&in.apps[i]))
 	}
-	if got := live() - before; got > maxHeld*5/4 {
-		t.Errorf("%d bytes are held", got)
+	if got := live() - before; got > maxMemory*5/4 {
+		t.Errorf("%d bytes are kept", got)
 	}
 	whole, brief := reports[0], reports[n-1]
 	if len(whole.Status.Resources) == 0 {
-		t.Error("nothing is held of a report that there was room for")
+		t.Error("nothing is kept of a report that there was room for")
 	}
 	seen := appreport.Read(brief, types.NamespacedName{Namespace: in.apps[n-1].Namespace, Name: in.apps[n-1].Name})
 	if seen.Status.Health.Status != "Degraded" || seen.Status.OperationState == nil || seen.Complete || seen.Detailed ||
@@ -191,13 +191,13 @@ func TestHowMuchIsHeldOfReports(t *testing.T) {
 	}
 	neighbour := fixture.Application("neighbour").Cluster("cluster2").Obj()
 	in.apps = append(in.apps, *neighbour)
-	if r := hold(t, a, wide(neighbour)); len(r.Status.Resources) == 0 {
+	if r := shrunk(t, a, wide(neighbour)); len(r.Status.Resources) == 0 {
 		t.Error("it takes the room of another cluster")
 	}
 	for _, r := range reports {
 		a.forget(r)
 	}
-	if r := hold(t, a, wide(&in.apps[n-1])); len(r.Status.Resources) == 0 || value(t, briefReports) != 0 {
+	if r := shrunk(t, a, wide(&in.apps[n-1])); len(r.Status.Resources) == 0 || value(t, briefReports) != 0 {
 		t.Error("there is room again, and it is not used")
 	}
 }
@@ -246,12 +246,12 @@ func TestInformerOfReports(t *testing.T) {
 			return is(), nil
 		})
 		if err != nil {
-			t.Fatalf("%s: not so; %d reports are held", what, len(informer.GetStore().List()))
+			t.Fatalf("%s: not so; %d reports are kept", what, len(informer.GetStore().List()))
 		}
 	}
-	await("the report of the Application is held", func() bool { return has(work.Name(app)) })
+	await("the report of the Application is kept", func() bool { return has(work.Name(app)) })
 	if n := len(informer.GetStore().List()); n != maxNames+1 || !has("later99") || has("later100") {
-		t.Errorf("%d reports are held, want %d", n, maxNames+1)
+		t.Errorf("%d reports are kept, want %d", n, maxNames+1)
 	}
 	a.apps.(*indexed).apps = nil
 	later.Modify(report(work.Name(app)))

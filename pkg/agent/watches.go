@@ -120,12 +120,12 @@ func workOf(obj client.Object) []string { return []string{obj.GetAnnotations()[a
 func (r *Reconciler) sameMark() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			r.ask(ctx, e.Object.GetAnnotations()[apis.AnnotationWork], q)
+			r.enqueueMarked(ctx, e.Object.GetAnnotations()[apis.AnnotationWork], q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.GetAnnotations()[apis.AnnotationWork], e.ObjectNew.GetAnnotations()[apis.AnnotationWork]
 			if before != after || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() {
-				r.ask(ctx, before, q)
+				r.enqueueMarked(ctx, before, q)
 			}
 		},
 	}
@@ -136,16 +136,18 @@ func (r *Reconciler) sameMark() handler.EventHandler {
 func (r *Reconciler) applicationsOfReport() handler.TypedEventHandler[*metav1.PartialObjectMetadata, reconcile.Request] {
 	type object = *metav1.PartialObjectMetadata
 	return handler.TypedFuncs[object, reconcile.Request]{
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[object], q queue) { r.ask(ctx, e.ObjectNew.Name, q) },
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[object], q queue) {
+			r.enqueueMarked(ctx, e.ObjectNew.Name, q)
+		},
 		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[object], q queue) {
-			r.ask(ctx, e.Object.Name, q, func(app types.NamespacedName) { r.pace.lost(app, e.Object.Name) })
+			r.enqueueMarked(ctx, e.Object.Name, q, func(app types.NamespacedName) { r.pace.lost(app, e.Object.Name) })
 		},
 	}
 }
 
-// ask enqueues the Applications with the mark of the named ManifestWork. ask first calls the functions of first for
-// each Application.
-func (r *Reconciler) ask(ctx context.Context, name string, q queue, first ...func(app types.NamespacedName)) {
+// enqueueMarked enqueues the Applications with the mark of the named ManifestWork. Before, enqueueMarked calls the
+// functions of first for each Application.
+func (r *Reconciler) enqueueMarked(ctx context.Context, name string, q queue, first ...func(app types.NamespacedName)) {
 	if name == "" {
 		return
 	}

@@ -43,10 +43,10 @@ type Bringer struct {
 	cache client.Reader
 	hub   client.Client
 
-	// since is when the CRD was first missed. said is the last log message about the missing CRD. next is the time of
+	// since is when the CRD was first missed. logged is the last log message about the missing CRD. next is the time of
 	// the next attempt to create the CRD.
 	since, next time.Time
-	said        string
+	logged      string
 }
 
 // Add makes the manager run the Bringer on the leading replica.
@@ -95,29 +95,29 @@ func (b *Bringer) look(ctx context.Context, now time.Time) {
 	case !now.Before(b.next):
 		b.next = now.Add(bringEvery)
 		b.Missing(true)
-		b.say(ctx, b.hub.Create(ctx, b.crd.DeepCopy()))
+		b.logResult(ctx, b.hub.Create(ctx, b.crd.DeepCopy()))
 	}
 }
 
 // found resets the Bringer when the CRD exists.
 func (b *Bringer) found(ctx context.Context) {
-	if b.said != "" {
+	if b.logged != "" {
 		ctrl.LoggerFrom(ctx).Info("The hub has the CRD again", "name", b.crd.GetName())
 	}
-	b.since, b.said = time.Time{}, ""
+	b.since, b.logged = time.Time{}, ""
 	b.Missing(false)
 }
 
-// say logs the result of an attempt to create the CRD, once for each different result.
-func (b *Bringer) say(ctx context.Context, err error) {
+// logResult logs the result of an attempt to create the CRD, once for each different result.
+func (b *Bringer) logResult(ctx context.Context, err error) {
 	log := ctrl.LoggerFrom(ctx).WithValues("name", b.crd.GetName(), "since", b.since.UTC().Format(time.RFC3339))
 	if err == nil || apierrors.IsAlreadyExists(err) {
-		b.said = "created"
+		b.logged = "created"
 		log.Info("The hub lacked the CRD, and Towline created its own")
 		return
 	}
-	if text := err.Error(); text != b.said && !errors.Is(err, context.Canceled) {
-		b.said = text
+	if text := err.Error(); text != b.logged && !errors.Is(err, context.Canceled) {
+		b.logged = text
 		log.Error(err, "The hub lacks the CRD, and Towline cannot create its own", "remedy", b.Remedy)
 	}
 }

@@ -153,7 +153,7 @@ func older(b, known *bundle.Bundle) bool {
 
 // heard handles a message from Maestro. If the message is not the next status of the known bundle, heard queues a read.
 func (m *Mirror) heard(event *cloudevents.Event) {
-	said, err := bundle.ReadStatus(event)
+	status, err := bundle.ReadStatus(event)
 	if errors.Is(err, bundle.ErrOther) {
 		return
 	}
@@ -161,30 +161,30 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		m.log.Info("Skipped an event of Maestro", "error", err)
 		return
 	}
-	name, ok := m.store.nameOf(said.ID)
+	name, ok := m.store.nameOf(status.ID)
 	if !ok {
-		m.stale.Add(said.ID)
+		m.stale.Add(status.ID)
 		return
 	}
 	defer m.lock(name)()
-	known := m.store.byID(said.ID)
+	known := m.store.byID(status.ID)
 	switch {
-	case known == nil || known.Work.UID != said.UID || known.Version != said.Version:
-		if said.Deleted {
-			m.removals.tell(said.ID)
+	case known == nil || known.Work.UID != status.UID || known.Version != status.Version:
+		if status.Deleted {
+			m.removals.announce(status.ID)
 		}
-		m.stale.Add(said.ID)
-	case said.Deleted && !m.removals.wanted(known):
-		m.removals.tell(said.ID)
-		m.stale.Add(said.ID)
-	case said.Deleted:
+		m.stale.Add(status.ID)
+	case status.Deleted && !m.removals.wanted(known):
+		m.removals.announce(status.ID)
+		m.stale.Add(status.ID)
+	case status.Deleted:
 		// Maestro sends the message just before the removal of the bundle.
-		m.gone(said.ID)
-		m.stale.AddAfter(said.ID, removalEnds)
-	case bundle.Newer(said.Sequence, known.Sequence):
-		m.take(known.WithStatus(said))
-		if m.store.get(name).ID != said.ID {
-			m.stale.Add(said.ID) // a status of an earlier bundle may permit the removal of the earlier bundle
+		m.gone(status.ID)
+		m.stale.AddAfter(status.ID, removalEnds)
+	case bundle.Newer(status.Sequence, known.Sequence):
+		m.take(known.WithStatus(status))
+		if m.store.get(name).ID != status.ID {
+			m.stale.Add(status.ID) // a status of an earlier bundle may permit the removal of the earlier bundle
 		}
 	}
 }

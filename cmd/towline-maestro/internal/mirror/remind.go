@@ -34,9 +34,9 @@ func questionOf(id string, b *bundle.Bundle) question {
 
 // newQuestions returns a queue of the questions not answered by agents yet.
 func newQuestions() workqueue.TypedRateLimitingInterface[question] {
-	asked := workqueue.NewTypedItemExponentialFailureRateLimiter[question](remindAfter, remindAtMost)
-	due := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[question]{Queue: &dueQuestions{asked: asked.NumRequeues}})
-	return workqueue.NewTypedRateLimitingQueueWithConfig(asked, workqueue.TypedRateLimitingQueueConfig[question]{
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[question](remindAfter, remindAtMost)
+	due := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[question]{Queue: &dueQuestions{reminders: limiter.NumRequeues}})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[question]{
 		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[question]{Queue: due}),
 	})
 }
@@ -44,7 +44,7 @@ func newQuestions() workqueue.TypedRateLimitingInterface[question] {
 // dueQuestions are the questions due for a reminder. Questions without a reminder come first, in the order from the
 // latest to the oldest. The many works of an absent agent do not delay a work with a lost write.
 type dueQuestions struct {
-	asked        func(question) int
+	reminders    func(question) int
 	fresh, later []question
 }
 
@@ -53,7 +53,7 @@ func (*dueQuestions) Touch(question) {}
 
 // Push implements workqueue.Queue.
 func (d *dueQuestions) Push(q question) {
-	if d.asked(q) <= 1 {
+	if d.reminders(q) <= 1 {
 		d.fresh = append(d.fresh, q)
 	} else {
 		d.later = append(d.later, q)
@@ -128,7 +128,7 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 		return false
 	}
 	m.lag.drop(q) // before an answer can come
-	if err := m.askAgain(ctx, q); err != nil {
+	if err := m.sendReminder(ctx, q); err != nil {
 		name, _ := m.store.nameOf(q.id)
 		m.log.V(1).Info("Failed to ask a silent agent again", "work", name, "error", err)
 		m.questions.AddAfter(q, remindAfter)
@@ -144,9 +144,9 @@ func (m *Mirror) isOpen(q question) bool {
 	return b != nil && questionOf(q.id, b) == q && (q.removal || !b.Answered())
 }
 
-// askAgain lets Maestro send a bundle, or the deletion of a bundle, again. An agent applies a bundle again if the
+// sendReminder lets Maestro send a bundle, or the deletion of a bundle, again. An agent applies a bundle again if the
 // labels differ. For new labels, the bundle gets a new first version of the spec: see bundle.Label.
-func (m *Mirror) askAgain(ctx context.Context, q question) error {
+func (m *Mirror) sendReminder(ctx context.Context, q question) error {
 	name, _ := m.store.nameOf(q.id)
 	defer m.lock(name)()
 	if q.removal { // Maestro deletes any bundle with the id, also a successor

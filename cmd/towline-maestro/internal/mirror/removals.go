@@ -23,50 +23,50 @@ const (
 
 // removals records why a row is missing in Maestro.
 type removals struct {
-	mu     sync.Mutex
-	asked  map[string]time.Time               // time of this process's last deletion request for a bundle, by id
-	told   map[string]time.Time               // time of Maestro's message about the removal of a bundle, by id
-	known  map[string]bool                    // ids known to a stranger: the rows vanished without a request
-	next   map[types.NamespacedName]time.Time // earliest time of the next restore of a work's row
-	pauses workqueue.TypedRateLimiter[types.NamespacedName]
+	mu        sync.Mutex
+	requested map[string]time.Time               // time of this process's last deletion request for a bundle, by id
+	announced map[string]time.Time               // time of Maestro's message about the removal of a bundle, by id
+	known     map[string]bool                    // ids known to a stranger: the rows vanished without a request
+	next      map[types.NamespacedName]time.Time // earliest time of the next restore of a work's row
+	pauses    workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
 func newRemovals() *removals {
 	return &removals{
-		asked: map[string]time.Time{}, told: map[string]time.Time{}, known: map[string]bool{}, next: map[types.NamespacedName]time.Time{},
+		requested: map[string]time.Time{}, announced: map[string]time.Time{}, known: map[string]bool{}, next: map[types.NamespacedName]time.Time{},
 		pauses: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRestore, lastRestore),
 	}
 }
 
-// ask notes a deletion request of this process for a bundle.
-func (r *removals) ask(id string) {
+// request notes a deletion request of this process for a bundle.
+func (r *removals) request(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked[id] = time.Now()
+	r.requested[id] = time.Now()
 }
 
 // wanted returns whether the removal of a bundle was requested.
 func (r *removals) wanted(b *bundle.Bundle) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked, ok := r.asked[b.ID]
-	return !b.Work.DeletionTimestamp.IsZero() || ok && time.Since(asked) < removalCounts
+	at, ok := r.requested[b.ID]
+	return !b.Work.DeletionTimestamp.IsZero() || ok && time.Since(at) < removalCounts
 }
 
-// tell notes Maestro's message about the removal of a row.
-func (r *removals) tell(id string) {
+// announce notes Maestro's message about the removal of a row.
+func (r *removals) announce(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told[id] = time.Now()
+	r.announced[id] = time.Now()
 }
 
 // expected returns whether Maestro has announced the removal of a row within removalEnds.
 func (r *removals) expected(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	told, ok := r.told[id]
-	if ok && time.Since(told) >= removalEnds {
-		delete(r.told, id)
+	at, ok := r.announced[id]
+	if ok && time.Since(at) >= removalEnds {
+		delete(r.announced, id)
 		return false
 	}
 	return ok
@@ -98,8 +98,8 @@ func (r *removals) isKnown(id string) bool {
 func (r *removals) forget(id string, name types.NamespacedName, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.asked, id)
-	delete(r.told, id)
+	delete(r.requested, id)
+	delete(r.announced, id)
 	delete(r.known, id)
 	if last {
 		delete(r.next, name)

@@ -192,7 +192,7 @@ func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bun
 		return err
 	}
 	if action == cetypes.DeleteRequestAction {
-		m.removals.ask(b.ID)
+		m.removals.request(b.ID)
 	}
 	event, err := bundle.Event(m.source, action, b)
 	if err != nil {

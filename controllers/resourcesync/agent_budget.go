@@ -16,26 +16,26 @@ import (
 )
 
 const (
-	// maxNames is the maximum number of held reports of a cluster without an Application on the hub.
+	// maxNames is the maximum number of kept reports of a cluster without an Application on the hub.
 	maxNames = 1000
 
-	// maxHeld is the maximum memory in bytes for the reports of a cluster. Beyond maxHeld, the lists of reports are
-	// left out. A resource takes some 300 bytes: maxHeld is enough for a hundred resources of each of a thousand
+	// maxMemory is the maximum memory in bytes for the reports of a cluster. Beyond maxMemory, the lists of reports are
+	// left out. A resource takes some 300 bytes: maxMemory is enough for a hundred resources of each of a thousand
 	// Applications.
-	maxHeld = 32 << 20
+	maxMemory = 32 << 20
 )
 
-// holdings are the held reports of all clusters. A cluster can write any number of reports.
-type holdings struct {
+// budgets are the memory of the reports of all clusters. A cluster can write any number of reports.
+type budgets struct {
 	mu       sync.Mutex
-	clusters map[string]*holding
+	clusters map[string]*budget
 }
 
-// holding is the state for a single cluster.
-type holding struct {
-	reports map[string]held
+// budget is the state for a single cluster.
+type budget struct {
+	reports map[string]memory
 
-	// names is the number of reports held by name only. brief is the number of reports held without their lists. bytes
+	// names is the number of reports kept by name only. brief is the number of reports kept without their lists. bytes
 	// is the memory of the other reports.
 	names, brief, bytes int
 
@@ -43,66 +43,66 @@ type holding struct {
 	told bool
 }
 
-// held is the memory of a report. A report held by name only has zero bytes.
-type held struct {
+// memory is the memory of a report. A report kept by name only has zero bytes.
+type memory struct {
 	bytes int
 	brief bool
 }
 
 // begin forgets all reports before a new read of all reports.
-func (h *holdings) begin() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clusters = nil
+func (b *budgets) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clusters = nil
 	briefReports.Set(0)
 }
 
-// name returns true if a report may be held by its name.
-func (h *holdings) name(report client.ObjectKey) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	of := h.of(report)
+// admitName returns true if a report may be kept by its name.
+func (b *budgets) admitName(report client.ObjectKey) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.of(report)
 	if of.names >= maxNames {
 		return false
 	}
-	of.put(report.Name, held{})
+	of.put(report.Name, memory{})
 	return true
 }
 
-// whole returns true if a report with the given memory may be held with its lists.
-func (h *holdings) whole(report client.ObjectKey, bytes int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	of := h.of(report)
-	fits := of.bytes+bytes <= maxHeld
-	of.put(report.Name, held{bytes: bytes, brief: !fits})
+// admitWhole returns true if a report with the given memory may be kept with its lists.
+func (b *budgets) admitWhole(report client.ObjectKey, bytes int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	of := b.of(report)
+	fits := of.bytes+bytes <= maxMemory
+	of.put(report.Name, memory{bytes: bytes, brief: !fits})
 	told := of.told
 	if of.told = of.brief > 0; of.told && !told {
 		ctrl.Log.WithName("agent").Info("The ApplicationReports of a cluster take too much memory: of some, the lists of resources, results, "+
 			"images, addresses and history are left out: the hub shows no history, and the other lists stay as they were", "cluster", report.Namespace,
-			"bytes", maxHeld)
+			"bytes", maxMemory)
 	}
 	return fits
 }
 
-// gone records that a report is no longer held.
-func (h *holdings) gone(report client.ObjectKey) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if of := h.of(report); len(of.reports) == 0 {
-		delete(h.clusters, report.Namespace)
+// drop records that a report is no longer kept.
+func (b *budgets) drop(report client.ObjectKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if of := b.of(report); len(of.reports) == 0 {
+		delete(b.clusters, report.Namespace)
 	}
 }
 
-// of returns the holding of a report's cluster, and removes the report from the holding.
-func (h *holdings) of(report client.ObjectKey) *holding {
-	of := h.clusters[report.Namespace]
+// of returns the budget of a report's cluster, and removes the report from the budget.
+func (b *budgets) of(report client.ObjectKey) *budget {
+	of := b.clusters[report.Namespace]
 	if of == nil {
-		of = &holding{reports: map[string]held{}}
-		if h.clusters == nil {
-			h.clusters = map[string]*holding{}
+		of = &budget{reports: map[string]memory{}}
+		if b.clusters == nil {
+			b.clusters = map[string]*budget{}
 		}
-		h.clusters[report.Namespace] = of
+		b.clusters[report.Namespace] = of
 	}
 	if was, ok := of.reports[report.Name]; ok {
 		of.count(was, -1)
@@ -111,27 +111,27 @@ func (h *holdings) of(report client.ObjectKey) *holding {
 	return of
 }
 
-func (of *holding) put(name string, now held) {
+func (of *budget) put(name string, now memory) {
 	of.reports[name] = now
 	of.count(now, 1)
 }
 
-func (of *holding) count(h held, n int) {
+func (of *budget) count(m memory, n int) {
 	switch {
-	case h.brief:
+	case m.brief:
 		of.brief += n
 		briefReports.Add(float64(n))
-	case h.bytes == 0:
+	case m.bytes == 0:
 		of.names += n
 	default:
-		of.bytes += n * h.bytes
+		of.bytes += n * m.bytes
 	}
 }
 
-// hold returns the held part of a report: the fields read by Facts, limited to the size of a report, or nil. A cluster
-// can write reports of any name and number into its namespace. For reports without a work on the hub, hold keeps only a
+// shrink returns the kept part of a report: the fields read by Facts, limited to the size of a report, or nil. A cluster
+// can write reports of any name and number into its namespace. For reports without a work on the hub, shrink keeps only a
 // limited number of names. If an Application needs such a report later, Facts reads the report from the API server.
-func (a *Agent) hold(obj any) (any, error) {
+func (a *Agent) shrink(obj any) (any, error) {
 	r, ok := obj.(*v1alpha1.ApplicationReport)
 	if !ok {
 		return obj, nil
@@ -145,7 +145,7 @@ func (a *Agent) hold(obj any) (any, error) {
 		out.OwnerReferences = r.OwnerReferences
 	}
 	if len(index.ApplicationsOfWork(context.Background(), a.apps, key)) == 0 {
-		if !a.held.name(key) {
+		if !a.budgets.admitName(key) {
 			return nil, nil //nolint:nilnil // documented
 		}
 		return out, nil
@@ -156,7 +156,7 @@ func (a *Agent) hold(obj any) (any, error) {
 		out.Tree = r.Tree
 	}
 	appreport.Bound(out)
-	if !a.held.whole(key, trim.Size(out)) {
+	if !a.budgets.admitWhole(key, trim.Size(out)) {
 		appreport.Brief(out)
 	}
 	return out, nil
@@ -165,9 +165,9 @@ func (a *Agent) hold(obj any) (any, error) {
 // forget records the deletion of a report.
 func (a *Agent) forget(obj runtime.Object) {
 	if r, ok := obj.(*v1alpha1.ApplicationReport); ok {
-		a.held.gone(client.ObjectKeyFromObject(r))
+		a.budgets.drop(client.ObjectKeyFromObject(r))
 	}
 }
 
-// trimmed returns true if only the name of a report is held. The schema requires that a report names its Application.
+// trimmed returns true if only the name of a report is kept. The schema requires that a report names its Application.
 func trimmed(r *v1alpha1.ApplicationReport) bool { return r.Application.Name == "" }
