@@ -56,7 +56,7 @@ type Reconciler struct {
 	trust     *trust
 	scopes    scopes
 	missing   missing
-	unbrought unbrought
+	notOlder  notSentByOlder
 	refreshes refreshes
 	troubled  gauge.Reasons
 }

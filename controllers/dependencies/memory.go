@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -69,49 +67,6 @@ func (m *missing) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, key)
-}
-
-// unbrought remembers the works of AppProjects for which no older controller has sent the AppProject to the cluster. No
-// controller sends further AppProjects while Towline runs, and the agent's text about a refusal may change with each
-// try. One read for each version of a work is enough.
-type unbrought struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName]version
-}
-
-// version is a version of the content of a work.
-type version struct {
-	uid        types.UID
-	generation int64
-}
-
-// knows reports whether the current version of a work is noted; false for a work that does not exist yet.
-func (u *unbrought) knows(w *workv1.ManifestWork) bool {
-	if w == nil {
-		return false
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.all[client.ObjectKeyFromObject(w)] == version{w.UID, w.Generation}
-}
-
-func (u *unbrought) note(w *workv1.ManifestWork) {
-	if w == nil {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.all == nil {
-		u.all = map[types.NamespacedName]version{}
-	}
-	u.all[client.ObjectKeyFromObject(w)] = version{w.UID, w.Generation}
-}
-
-// forget drops a deleted work.
-func (u *unbrought) forget(key types.NamespacedName) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.all, key)
 }
 
 // leadInterval is the time between two decisions about a missing work ahead of Applications.

@@ -52,7 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 		return nil, err
 	}
 	if seen.Work == nil {
-		r.unbrought.forget(key)
+		r.notOlder.forget(key)
 	} else if err := seen.observeWorks(ctx); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package dependencies
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hub"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
@@ -27,7 +25,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{dependency.NeedProject, r.observeProject},
 		{dependency.NeedRequested, r.observeRequested},
 		{dependency.NeedObjects, r.observeNamed},
-		{dependency.NeedBrought, r.observeBrought},
+		{dependency.NeedOlder, r.observeOlder},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -52,45 +50,6 @@ func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) er
 		}
 	}
 	return nil
-}
-
-// observeBrought reads whether an older controller has sent the AppProject to the cluster. Works taken over by Towline
-// have an annotation with the AppProjects. Further works of the older controller lack the label by which the cache
-// selects.
-func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) error {
-	there := seen.ProjectThere(r.Options).String()
-	brings := func(w *workv1.ManifestWork) bool { return slices.Contains(work.BroughtProjects(w), there) }
-	if seen.Work == nil {
-		if err := seen.observeWorks(ctx); err != nil {
-			return err
-		}
-	}
-	if seen.Brought = slices.ContainsFunc(seen.Works, brings); seen.Brought || r.unbrought.knows(seen.Work) {
-		return nil
-	}
-	found, err := anyOlder(ctx, r.Live, seen.Key.Namespace, brings)
-	if seen.Brought = found; err == nil && !found {
-		r.unbrought.note(seen.Work)
-	}
-	return err
-}
-
-// olderPage is the number of works in one page of a list past the cache.
-const olderPage = 100
-
-// anyOlder reports whether a work of an ApplicationSet on the cluster matches. Works taken over by Towline count too,
-// because Towline may take over a work between the read of the cache and this read.
-func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (found bool, err error) {
-	fresh := func() *workv1.ManifestWorkList { return &workv1.ManifestWorkList{} }
-	err = hub.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
-		for i := range list.Items {
-			if found = like(&list.Items[i]); found {
-				return hub.ErrEnough
-			}
-		}
-		return nil
-	}, client.InNamespace(cluster), client.MatchingLabels{apis.LabelApplicationSet: "true"}, client.Limit(olderPage))
-	return found, err
 }
 
 // observeNamed reads the objects named by the Application. The cache does not have the objects.

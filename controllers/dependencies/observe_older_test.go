@@ -70,11 +70,11 @@ func TestWorksOfOlderControllersAreReadOnce(t *testing.T) {
 			seen.reader = &paging{}
 		}
 		p.pages = nil
-		if err := r.observeBrought(t.Context(), seen); err != nil {
+		if err := r.observeOlder(t.Context(), seen); err != nil {
 			t.Fatal(err)
 		}
-		if seen.Brought != want || !slices.Equal(p.pages, pages) {
-			t.Errorf("brought: %t, by the pages %v", seen.Brought, p.pages)
+		if seen.SentByOlder != want || !slices.Equal(p.pages, pages) {
+			t.Errorf("brought: %t, by the pages %v", seen.SentByOlder, p.pages)
 		}
 	}
 	refused := workWith(dependency.ProjectKey("cluster1", "web"), "uid")

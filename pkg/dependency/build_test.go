@@ -141,7 +141,7 @@ func unsent(u *User)    { u.Own = nil }
 func pausedApp(u *User) { u.Paused = "this Application" }
 
 // brought sets that an older controller has sent the AppProject.
-func brought(s *situation) { s.Brought = true }
+func brought(s *situation) { s.SentByOlder = true }
 
 func sharedArgoCD(s *situation)  { s.Cluster.Hub, s.ClusterArgoCD = true, "argocd" }
 func noCluster(s *situation)     { s.Cluster = managedcluster.Facts{} }
@@ -241,7 +241,7 @@ func requestFor(app *argocd.Application) *workv1.ManifestWork {
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for i, name := range []string{"project", "requested", "objects", "brought"} {
+	for i, name := range []string{"project", "requested", "objects", "older"} {
 		if p.Need&(1<<i) != 0 {
 			add("needs %s", name)
 		}

@@ -98,10 +98,10 @@ func (d *decision) takes() bool {
 	switch {
 	case d.Work != nil && Forced(d.Work):
 		return true
-	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.require(NeedBrought):
+	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.require(NeedOlder):
 		return false
 	}
-	return d.Brought
+	return d.SentByOlder
 }
 
 // renderProject returns the work of the AppProject, with the public keys of the project.

@@ -67,7 +67,7 @@ func TestProject(t *testing.T) {
 		"brought, and refused": {
 			is: ofProject(used(webApp()), there(refusing), brought), want: []string{"update"}, after: Forced},
 		"brought, and not read": {
-			is: ofProject(used(webApp()), there(refusing), onlyProject), want: []string{"needs brought"}},
+			is: ofProject(used(webApp()), there(refusing), onlyProject), want: []string{"needs older"}},
 		"refused": {is: ofProject(used(webApp()), there(refusing)), want: []string{}},
 		"taken": {is: ofProject(used(webApp()), there(Force, func(w *workv1.ManifestWork) { w.Labels = nil })),
 			want: []string{"update"}, after: Forced},

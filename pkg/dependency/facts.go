@@ -56,8 +56,8 @@ const (
 	// NeedObjects stands for the objects from Facts.Wanted, read past the cache.
 	NeedObjects
 
-	// NeedBrought is whether an older controller has sent the AppProject from Facts.ProjectThere.
-	NeedBrought
+	// NeedOlder is whether an older controller has sent the AppProject from Facts.ProjectThere.
+	NeedOlder
 )
 
 // Object is an object of the hub.
@@ -103,8 +103,8 @@ type Facts struct {
 	// Project is the AppProject of the work, or the Application's AppProject for objects; nil if the hub has none.
 	Project *argocd.AppProject
 
-	// Brought is true if an older controller has sent the AppProject to the cluster.
-	Brought bool
+	// SentByOlder is true if an older controller has sent the AppProject to the cluster.
+	SentByOlder bool
 
 	// Secret is the hub's Secret of the work; nil if the hub has none. MissingSince is when the Secret went missing.
 	// SecretBehind is set if the API server has the Secret, but not yet the cache.
