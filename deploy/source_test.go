@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 
@@ -34,6 +35,25 @@ func TestSourceRights(t *testing.T) {
 		"RoleBinding argocd/towline-source":                            sourceName,
 		"RoleBinding kube-system/towline-source:authentication-reader": "extension-apiserver-authentication-reader",
 	})
+}
+
+// TestChartIsSource: the chart renders the same objects as deploy/source.
+func TestChartIsSource(t *testing.T) {
+	api, err := os.ReadFile("source/apiservice.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := objects(t, slices.Concat(kustomize(t, []string{"../overlays/argocd", "../source"}, nil), []byte("\n---\n"), api))
+	for _, version := range helms {
+		out, err := template(t, version, namespace, append(slices.Clone(placeholder),
+			"--set=source.enabled=true,source.image.repository=towline-source,source.image.tag=latest")...)
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+			t.Errorf("%s renders something else (-kustomize +chart):\n%s", version, diff)
+		}
+	}
 }
 
 // TestSourceDoor: the APIService leads to the pods of towline-source. The pods run with restricted security settings, and

@@ -33,7 +33,7 @@ func RunSecondSource(ctx context.Context, f *fleet.Fleet) (*fleet.Process, error
 
 // runSource runs a process of the name.
 func runSource(ctx context.Context, f *fleet.Fleet, name string, more ...string) (*fleet.Process, error) {
-	for _, file := range []string{"service_account", "role", "role_binding"} {
+	for _, file := range []string{"service_account", "role", "role_binding", "authentication_reader"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/source/"+file+".yaml"); err != nil {
 			return nil, err
 		}

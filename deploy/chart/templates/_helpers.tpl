@@ -21,6 +21,15 @@ app.kubernetes.io/part-of: towline
 {{- end -}}
 {{- end }}
 
+{{/* The image of towline-source, with the digest if source.image.digest is set. */}}
+{{- define "towline.sourceImage" -}}
+{{- with .Values.source.image -}}
+{{- required "source.image.repository is empty: no image is published. Push an image with `make image-source`, and set --set source.image.repository=registry.example/towline-source" .repository -}}
+{{- if .tag -}}:{{ .tag }}{{- else if not .digest -}}:{{ $.Chart.AppVersion }}{{- end -}}
+{{- with .digest -}}@{{ . }}{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* The namespace of the hub's Argo CD. */}}
 {{- define "towline.argocdNamespace" -}}
 {{- .Values.argocd.namespace | default .Release.Namespace -}}
@@ -97,6 +106,7 @@ ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBu
 {{- end -}}
 {{- range .object.subjects -}}
 {{- if eq .name "towline-controller" -}}{{- $_ := set . "namespace" $root.Release.Namespace -}}{{- end -}}
+{{- if eq .name "towline-source" -}}{{- $_ := set . "namespace" (include "towline.argocdNamespace" $root) -}}{{- end -}}
 {{- end -}}
 {{- end }}
 
