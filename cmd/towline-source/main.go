@@ -16,13 +16,17 @@ import (
 	"golang.org/x/sync/errgroup"
 	genericserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/rest"
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/hub"
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 	"github.com/towline-io/towline/cmd/towline-source/internal/server"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/argocache"
 )
 
 // version is set when linking: -ldflags "-X main.version=v1.2.3".
@@ -39,14 +43,23 @@ func main() {
 type options struct {
 	namespace string
 	mirrors   mirror.Options
+
+	managed         string
+	maxManagedBytes int64
 }
+
+// The values of --managed-resources.
+const (
+	managedGuarded = "guarded"
+	managedAlways  = "always"
+)
 
 func newCommand() *cobra.Command {
 	serving := server.NewOptions()
 	o := options{namespace: apis.DefaultArgoCDNamespace, mirrors: mirror.Options{
 		Dir: "/var/lib/towline-source", Keep: 3 * time.Second, MaxBytes: 1 << 30, MaxTotal: 8 << 30,
 		LookTimeout: 30 * time.Second, FetchTimeout: 10 * time.Minute,
-	}}
+	}, maxManagedBytes: 64 << 20}
 	cmd := &cobra.Command{
 		Use:           "towline-source",
 		Short:         "Repositories for clusters without a route to Git",
@@ -71,6 +84,10 @@ func newCommand() *cobra.Command {
 		"the size of all mirrors from which the mirrors not used for the longest time are removed")
 	fs.DurationVar(&o.mirrors.LookTimeout, "look-timeout", o.mirrors.LookTimeout, "how long a Git server may take to answer with its references")
 	fs.DurationVar(&o.mirrors.FetchTimeout, "fetch-timeout", o.mirrors.FetchTimeout, "how long a fetch of a change may take")
+	fs.StringVar(&o.managed, "managed-resources", o.managed, "whether agents may write managed resources of Applications into the Redis of the hub's "+
+		"Argo CD, for example for argocd app diff: "+managedGuarded+" (while argocd-cm has cluster.inClusterEnabled: \"false\") or "+managedAlways+
+		" (only for an argocd-server without server-side diff, as in Argo CD 2.14); default: no")
+	fs.Int64Var(&o.maxManagedBytes, "max-managed-bytes", o.maxManagedBytes, "the size of all managed resources of a cluster in the hub's Redis")
 	serving.AddFlags(fs)
 	logs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
 	klog.InitFlags(logs)
@@ -95,6 +112,12 @@ func (o *options) validate() error {
 			errs = append(errs, fmt.Errorf("--%s: %s is not positive", name, d))
 		}
 	}
+	if o.managed != "" && o.managed != managedGuarded && o.managed != managedAlways {
+		errs = append(errs, fmt.Errorf("--managed-resources: %q is not %s or %s", o.managed, managedGuarded, managedAlways))
+	}
+	if o.maxManagedBytes < 1 {
+		errs = append(errs, fmt.Errorf("--max-managed-bytes: %d is not at least 1", o.maxManagedBytes))
+	}
 	return errors.Join(errs...)
 }
 
@@ -109,11 +132,19 @@ func run(ctx context.Context, o options, serving *server.Options) error {
 	if err != nil {
 		return err
 	}
-	facts, err := hub.New(ctx, config, o.namespace, mirrors.Stale)
+	var settings []string
+	if o.managed == managedGuarded {
+		settings = []string{hub.Settings}
+	}
+	facts, err := hub.New(ctx, config, o.namespace, mirrors.Stale, settings...)
 	if err != nil {
 		return err
 	}
-	api, err := server.New(serving, facts, mirrors, log)
+	entries, err := o.entries(ctx, config, facts)
+	if err != nil {
+		return err
+	}
+	api, err := server.New(serving, facts, mirrors, entries, log)
 	if err != nil {
 		return err
 	}
@@ -127,6 +158,29 @@ func run(ctx context.Context, o options, serving *server.Options) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return facts.Start(ctx) })
+	if entries != nil {
+		group.Go(func() error { return entries.Run(ctx, facts.Synced) })
+	}
 	group.Go(func() error { return api.PrepareRun().RunWithContext(ctx) })
 	return group.Wait()
+}
+
+// entries returns the managed resources in the Redis of the hub's Argo CD; nil if agents may write none.
+func (o *options) entries(ctx context.Context, config *rest.Config, facts *hub.Hub) (*managed.Entries, error) {
+	if o.managed == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	reader, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, err
+	}
+	open := facts.InClusterRefused
+	if o.managed == managedAlways {
+		open = func() bool { return true }
+	}
+	entries := managed.New(managed.Options{
+		Grants: facts, Redis: argocache.NewRedis(&argocache.Found{Reader: reader, Namespace: o.namespace}), Home: o.namespace,
+		Open: open, MaxBytes: o.maxManagedBytes, Log: klog.Background(),
+	})
+	return entries, facts.Follow(ctx, entries.Judge, entries.JudgeAll)
 }

@@ -96,4 +96,9 @@ func TestKeysOfAnArgoCD(t *testing.T) {
 	if got, want := tree.ShardKey(app, "argocd", true, 2), "app|resources-tree|team-a_b|2|1.8.3.gz"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for compressed, want := range map[bool]string{true: "app|managed-resources|team-a_b|1.8.3.gz", false: "app|managed-resources|team-a_b|1.8.3"} {
+		if got := tree.ManagedResourcesKey(app, "argocd", compressed); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }

@@ -32,7 +32,7 @@ func ShardKey(app types.NamespacedName, home string, compressed bool, shard int)
 func shardKey(app types.NamespacedName, home string, compressed bool, shard string) string {
 	key := "app|resources-tree|" + instance(app, home) + shard + "|" + version
 	if compressed {
-		key += ".gz"
+		key += compressedEnds
 	}
 	return key
 }
@@ -42,10 +42,25 @@ func Channel(app types.NamespacedName, home string) string {
 	return channelBegins + instance(app, home) + channelEnds
 }
 
+// ManagedResourcesKey returns the key of an Application's managed resources in Argo CD's cache. Argo CD announces a
+// change of the tree in a channel with the name of this key.
+func ManagedResourcesKey(app types.NamespacedName, home string, compressed bool) string {
+	key := Channel(app, home)
+	if compressed {
+		key += compressedEnds
+	}
+	return key
+}
+
 // Channels is the Redis pattern for the channels of all Applications of an Argo CD.
 const Channels = channelBegins + "*" + channelEnds
 
-const channelBegins, channelEnds = "app|managed-resources|", "|" + version
+const (
+	channelBegins, channelEnds = "app|managed-resources|", "|" + version
+
+	// compressedEnds is the end of the keys of compressed entries.
+	compressedEnds = ".gz"
+)
 
 // OfChannel returns the Application of a channel.
 func OfChannel(channel, home string) types.NamespacedName {

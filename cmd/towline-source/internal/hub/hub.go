@@ -50,8 +50,8 @@ type Hub struct {
 }
 
 // New returns a Hub for the Argo CD of a namespace. Start fills the cache. stale is called with the addresses of an
-// Application when the Application changes, or asks for a refresh.
-func New(ctx context.Context, config *rest.Config, namespace string, stale func(address string)) (*Hub, error) {
+// Application when the Application changes, or asks for a refresh. more are further ConfigMaps to follow.
+func New(ctx context.Context, config *rest.Config, namespace string, stale func(address string), more ...string) (*Hub, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{argocd.AddToScheme, corev1.AddToScheme, workv1.Install} {
 		if err := add(scheme); err != nil {
@@ -83,7 +83,7 @@ func New(ctx context.Context, config *rest.Config, namespace string, stale func(
 		return nil, err
 	}
 	h := &Hub{Grants: grants.Grants{Reader: c}, cache: c, namespace: namespace, trusted: map[string]toolscache.SharedIndexInformer{}}
-	for _, name := range []string{authorities, hostKeys} {
+	for _, name := range append([]string{authorities, hostKeys}, more...) {
 		h.trusted[name] = coreinformers.NewFilteredConfigMapInformer(clients, namespace, 0, toolscache.Indexers{}, func(o *metav1.ListOptions) {
 			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
 		})
@@ -189,6 +189,9 @@ func (h *Hub) Credential(ctx context.Context, grant grants.Grant) (credential.Cr
 
 // text returns the text of a key in a followed ConfigMap; empty without the ConfigMap or the key.
 func (h *Hub) text(name, key string) string {
+	if h.trusted[name] == nil {
+		return ""
+	}
 	for _, object := range h.trusted[name].GetStore().List() {
 		if cm, ok := object.(*corev1.ConfigMap); ok && cm.Name == name {
 			return cm.Data[key]

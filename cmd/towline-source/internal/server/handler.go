@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 )
 
@@ -28,6 +29,9 @@ type handler struct {
 	mirrors *mirror.Mirrors
 	limits  *limits
 	log     logr.Logger
+
+	// managed writes the managed resources of Applications; nil if the hub takes none.
+	managed *managed.Entries
 }
 
 // absent is the answer to every request without a grant. A repository of a different cluster gives the same answer as a

@@ -25,7 +25,9 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -80,8 +82,8 @@ func (o *Options) HubConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// New returns a server of the repositories.
-func New(o *Options, hub Hub, mirrors *mirror.Mirrors, log logr.Logger) (*genericserver.GenericAPIServer, error) {
+// New returns a server of the repositories, and of managed resources if entries is not nil.
+func New(o *Options, hub Hub, mirrors *mirror.Mirrors, entries *managed.Entries, log logr.Logger) (*genericserver.GenericAPIServer, error) {
 	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
@@ -90,7 +92,7 @@ func New(o *Options, hub Hub, mirrors *mirror.Mirrors, log logr.Logger) (*generi
 		return nil, err
 	}
 	return install(config, scheme, &handler{
-		hub: hub, mirrors: mirrors, log: log,
+		hub: hub, mirrors: mirrors, managed: entries, log: log,
 		limits: newLimits(o.MaxRequests, o.MaxClusterRequests),
 	})
 }
@@ -122,10 +124,14 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, h 
 	server.ShutdownTimeout = watchesEnd
 	codecs := serializer.NewCodecFactory(scheme)
 	group := genericserver.NewDefaultAPIGroupInfo(source.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), codecs)
-	group.VersionedResourcesStorageMap[source.GroupVersion.Version] = map[string]registry.Storage{
+	storage := map[string]registry.Storage{
 		source.Resource:                      &repositories{hub: h.hub, mirrors: h.mirrors},
 		source.Resource + "/" + source.Proxy: &proxy{h},
 	}
+	if h.managed != nil {
+		storage[managedresources.Resource] = &managedStorage{handler: h}
+	}
+	group.VersionedResourcesStorageMap[source.GroupVersion.Version] = storage
 	return server, server.InstallAPIGroup(&group)
 }
 
@@ -135,7 +141,7 @@ func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	internal := schema.GroupVersion{Group: source.GroupVersion.Group, Version: runtime.APIVersionInternal}
 	for _, version := range []schema.GroupVersion{source.GroupVersion, internal} {
-		scheme.AddKnownTypes(version, &Repository{}, &RepositoryList{}, &RepositoryProxyOptions{})
+		scheme.AddKnownTypes(version, &Repository{}, &RepositoryList{}, &RepositoryProxyOptions{}, &ManagedResources{})
 	}
 	metav1.AddToGroupVersion(scheme, source.GroupVersion)
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -162,7 +168,7 @@ func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	free := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	free.Extensions = spec.Extensions{"x-kubernetes-preserve-unknown-fields": true}
 	const pkg = "github.com/towline-io/towline/cmd/towline-source/internal/server."
-	for _, kind := range []string{"Repository", "RepositoryList", "RepositoryProxyOptions"} {
+	for _, kind := range []string{"Repository", "RepositoryList", "RepositoryProxyOptions", "ManagedResources"} {
 		out[pkg+kind] = common.OpenAPIDefinition{Schema: free}
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/go-logr/logr/testr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	corev1 "k8s.io/api/core/v1"
@@ -27,8 +28,10 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 	"github.com/towline-io/towline/cmd/towline-source/internal/gittest"
 	"github.com/towline-io/towline/cmd/towline-source/internal/grants"
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -78,6 +81,7 @@ type world struct {
 	config  *rest.Config
 	limits  *limits
 	mirrors *mirror.Mirrors
+	redis   *miniredis.Miniredis
 }
 
 func serve(t *testing.T) *world {
@@ -110,7 +114,12 @@ func serve(t *testing.T) *world {
 	config.Authentication.Authenticator = authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "admin"}}, true, nil
 	})
-	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t)})
+	w.redis = miniredis.RunT(t)
+	entries := managed.New(managed.Options{
+		Grants: fakeDeliveries{}, Redis: argocache.NewRedis(argocache.Address{HostPort: w.redis.Addr()}), Home: "argocd",
+		Open: func() bool { return true }, MaxBytes: 1 << 20, Log: testr.New(t),
+	})
+	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t), managed: entries})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,211 @@
+package managed
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
+)
+
+// Expiry is the lifetime of an entry, equal to Argo CD's own lifetime (--app-state-cache-expiration).
+const Expiry = time.Hour
+
+// The answers to a request that are no failure of Redis.
+var (
+	ErrAbsent  = errors.New(managedresources.Absent)
+	ErrClosed  = errors.New("the hub takes no managed resources: cluster.inClusterEnabled in the ConfigMap argocd-cm is not \"false\"")
+	ErrFull    = errors.New("the managed resources of this cluster are over the limit --max-managed-bytes of towline-source")
+	ErrInvalid = errors.New("the body is no list of managed resources")
+	ErrUnknown = errors.New("the hub has no managed resources with this digest")
+)
+
+// Grants answers which Application a work delivers to a cluster at this moment.
+type Grants interface {
+	Application(ctx context.Context, cluster, work string) (types.NamespacedName, bool, error)
+}
+
+// Options are the settings of Entries.
+type Options struct {
+	Grants Grants
+
+	// Redis is the Redis of the hub's Argo CD, and Home the namespace of this Argo CD.
+	Redis *argocache.Redis
+	Home  string
+
+	// Open reports whether entries may exist now.
+	Open func() bool
+
+	// MaxBytes is the maximum size of all entries of a cluster.
+	MaxBytes int64
+
+	Log logr.Logger
+}
+
+// Entries are the managed resources in Redis.
+type Entries struct {
+	Options
+
+	sizes sizes
+	queue queue
+}
+
+// New returns Entries. Run removes entries that have lost their grant.
+func New(o Options) *Entries {
+	return &Entries{Options: o, queue: newQueue()}
+}
+
+// mark describes an entry. The digest is that of the agent's body.
+type mark struct {
+	Cluster, Work, Digest string
+	Bytes                 int64
+}
+
+// marks is the pattern of the keys of all marks.
+const (
+	markBegins = "towline|managed-resources|"
+	marks      = markBegins + "*"
+)
+
+func keyOfMark(app types.NamespacedName) string { return markBegins + app.String() }
+
+// keys returns the keys of an Application's entry and of its mark. The compression may have changed since the write, so
+// a removal covers both forms of the entry.
+func (e *Entries) keys(app types.NamespacedName) []string {
+	return []string{tree.ManagedResourcesKey(app, e.Home, true), tree.ManagedResourcesKey(app, e.Home, false), keyOfMark(app)}
+}
+
+// Put replaces the entry of the Application of a work.
+func (e *Entries) Put(ctx context.Context, cluster, work string, body []byte) error {
+	app, err := e.permitted(ctx, cluster, work)
+	if err != nil {
+		return err
+	}
+	plain, err := e.Redis.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	entry, err := managedresources.Copy(bytes.NewReader(body), true, !plain)
+	if err != nil {
+		return errors.Join(ErrInvalid, err)
+	}
+	m := mark{Cluster: cluster, Work: work, Digest: digest(body), Bytes: int64(len(entry))}
+	if !e.sizes.reserve(cluster, app, m.Bytes, e.MaxBytes) {
+		return ErrFull
+	}
+	description, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	writes := map[string][]byte{tree.ManagedResourcesKey(app, e.Home, !plain): entry, keyOfMark(app): description}
+	if err := e.Redis.SetAll(ctx, writes, Expiry); err != nil {
+		return err
+	}
+	requests.WithLabelValues("written").Inc()
+	return e.judge(ctx, app) // the grant may have ended meanwhile
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Renew extends the life of the entry of the Application of a work, if the agent sent the entry in a body of the digest.
+func (e *Entries) Renew(ctx context.Context, cluster, work, digest string) error {
+	app, err := e.permitted(ctx, cluster, work)
+	if err != nil {
+		return err
+	}
+	m, err := e.mark(ctx, app)
+	if err != nil {
+		return err
+	}
+	if m == nil || m.Cluster != cluster || m.Work != work || m.Digest != digest {
+		return ErrUnknown
+	}
+	plain, err := e.Redis.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{tree.ManagedResourcesKey(app, e.Home, !plain), keyOfMark(app)} {
+		if there, err := e.Redis.Renew(ctx, key, Expiry); !there || err != nil {
+			return errors.Join(err, ErrUnknown)
+		}
+	}
+	requests.WithLabelValues("renewed").Inc()
+	return e.judge(ctx, app)
+}
+
+// Remove removes the entry of the Application of a work.
+func (e *Entries) Remove(ctx context.Context, cluster, work string) error {
+	app, err := e.permitted(ctx, cluster, work)
+	if err != nil {
+		return err
+	}
+	return e.remove(ctx, app)
+}
+
+// permitted returns the Application that a work delivers to a cluster.
+func (e *Entries) permitted(ctx context.Context, cluster, work string) (types.NamespacedName, error) {
+	app, ok, err := e.Grants.Application(ctx, cluster, work)
+	switch {
+	case err != nil:
+		return app, err
+	case !ok:
+		return app, ErrAbsent
+	case !e.Open():
+		return app, ErrClosed
+	}
+	return app, nil
+}
+
+// judge removes the entry of an Application without a grant. An entry without a mark belongs to the hub's own Argo CD.
+func (e *Entries) judge(ctx context.Context, app types.NamespacedName) error {
+	m, err := e.mark(ctx, app)
+	if m == nil || err != nil {
+		return err
+	}
+	if granted, err := e.permitted(ctx, m.Cluster, m.Work); err == nil && granted == app {
+		return nil
+	} else if err != nil && !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return e.remove(ctx, app)
+}
+
+// remove removes the entry of an Application, if the entry has a mark.
+func (e *Entries) remove(ctx context.Context, app types.NamespacedName) error {
+	m, err := e.mark(ctx, app)
+	if m == nil || err != nil {
+		return err
+	}
+	if err := e.Redis.RemoveAll(ctx, e.keys(app)...); err != nil {
+		return err
+	}
+	e.sizes.free(m.Cluster, app)
+	requests.WithLabelValues("removed").Inc()
+	return nil
+}
+
+// mark returns the mark of an Application's entry; nil for none.
+func (e *Entries) mark(ctx context.Context, app types.NamespacedName) (*mark, error) {
+	data, err := e.Redis.Get(ctx, keyOfMark(app))
+	if data == nil || err != nil {
+		return nil, err
+	}
+	m := &mark{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("the mark in Redis: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
+	"github.com/towline-io/towline/pkg/managedresources"
+)
+
+// ManagedResources are the managed resources of an Application. Agents write the content, and no client reads the
+// content here.
+type ManagedResources struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitzero"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (m *ManagedResources) DeepCopyObject() runtime.Object {
+	out := *m
+	m.ObjectMeta.DeepCopyInto(&out.ObjectMeta) //nolint:staticcheck // names the copied part
+	return &out
+}
+
+// managedStorage implements the verbs update and delete of managed resources. The body of an update is the compressed
+// content, and not an object.
+type managedStorage struct {
+	*handler
+
+	busy busy
+}
+
+// maxWrites is the maximum number of requests with a body at the same time. A request needs up to 100 MB of memory.
+const maxWrites = 4
+
+// busy has the clusters with a request with a body. A cluster has a single such request at a time, and further requests
+// are refused: the agent of a cluster sends its requests one after another.
+type busy struct {
+	mu       sync.Mutex
+	clusters map[string]bool
+}
+
+// begin takes a place for a request of a cluster, and returns the function that gives the place back. The bool is false
+// without a free place.
+func (b *busy) begin(cluster string) (func(), bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.clusters[cluster] || len(b.clusters) >= maxWrites {
+		return nil, false
+	}
+	if b.clusters == nil {
+		b.clusters = map[string]bool{}
+	}
+	b.clusters[cluster] = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.clusters, cluster)
+	}, true
+}
+
+var (
+	_ rest.Connecter            = &managedStorage{}
+	_ rest.Scoper               = &managedStorage{}
+	_ rest.SingularNameProvider = &managedStorage{}
+)
+
+// New implements rest.Storage.
+func (s *managedStorage) New() runtime.Object { return &ManagedResources{} }
+
+// Destroy implements rest.Storage.
+func (s *managedStorage) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (s *managedStorage) NamespaceScoped() bool { return true }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (s *managedStorage) GetSingularName() string { return "managedresources" }
+
+// ConnectMethods implements rest.Connecter.
+func (s *managedStorage) ConnectMethods() []string {
+	return []string{http.MethodPut, http.MethodDelete}
+}
+
+// NewConnectOptions implements rest.Connecter.
+func (s *managedStorage) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
+
+// Connect implements rest.Connecter.
+func (s *managedStorage) Connect(ctx context.Context, name string, _ runtime.Object, _ rest.Responder) (http.Handler, error) {
+	by, _ := request.UserFrom(ctx)
+	cluster := request.NamespaceValue(ctx)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.take(r, by, cluster, name); err != nil {
+			s.answer(w, err, cluster, name)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}), nil
+}
+
+// take carries out a request.
+func (s *managedStorage) take(r *http.Request, by user.Info, cluster, work string) error {
+	digest := r.URL.Query().Get(managedresources.Digest)
+	switch {
+	case !ofCluster(by, cluster):
+		return managed.ErrAbsent
+	case r.Method == http.MethodDelete:
+		return s.managed.Remove(r.Context(), cluster, work)
+	case digest != "":
+		return s.managed.Renew(r.Context(), cluster, work, digest)
+	}
+	done, ok := s.busy.begin(cluster)
+	if !ok {
+		return errTooMany
+	}
+	defer done()
+	body, err := io.ReadAll(io.LimitReader(r.Body, managedresources.MaxCompressed+1))
+	switch {
+	case err != nil:
+		return errors.Join(managed.ErrInvalid, err)
+	case len(body) > managedresources.MaxCompressed:
+		return managedresources.ErrTooLarge
+	}
+	return s.managed.Put(r.Context(), cluster, work, body)
+}
+
+// answers are the codes of the answers, and the reasons in the metrics. The first match counts.
+var answers = []struct {
+	err    error
+	code   int
+	reason string
+}{
+	{managed.ErrAbsent, http.StatusNotFound, "absent"},
+	{managed.ErrClosed, http.StatusForbidden, "closed"},
+	{managed.ErrUnknown, http.StatusConflict, ""},
+	{managed.ErrFull, http.StatusInsufficientStorage, "full"},
+	{managedresources.ErrTooLarge, http.StatusRequestEntityTooLarge, "too-large"},
+	{managed.ErrInvalid, http.StatusUnprocessableEntity, "invalid"},
+	{errTooMany, http.StatusTooManyRequests, "busy"},
+}
+
+// answer answers a request that changed nothing. The text names nothing of the hub: the cluster chose the content.
+func (s *managedStorage) answer(w http.ResponseWriter, err error, cluster, work string) {
+	for _, a := range answers {
+		if errors.Is(err, a.err) {
+			if a.reason != "" {
+				managed.Failures.WithLabelValues(a.reason).Inc()
+			}
+			http.Error(w, a.err.Error(), a.code)
+			return
+		}
+	}
+	managed.Failures.WithLabelValues("hub").Inc()
+	s.log.Info("Managed resources were not written to Argo CD's Redis", "cluster", cluster, "work", work, "error", err.Error())
+	http.Error(w, "towline-source cannot write to Argo CD's Redis", http.StatusServiceUnavailable)
+}
