@@ -93,9 +93,12 @@ func TestChartIsKustomize(t *testing.T) {
 		"with the add-ons": {"argocd", addons, []string{"../overlays/argocd", shippedAddons}, nil},
 		"with the add-ons on OpenShift, on all clusters": {
 			"openshift-gitops", append(slices.Clone(addons), "--set=addons.agent.install=placements,addons.agent.argocdTree=true,"+
-				"addons.agent.source=true,addons.agent.secureMetrics=true,networkPolicy.enabled=true"),
+				"addons.agent.argocdManagedResources=true,addons.agent.source=true,addons.agent.secureMetrics=true,networkPolicy.enabled=true"),
 			[]string{"../overlays/openshift-gitops", "../overlays/openshift-gitops/addon"},
-			[]string{"agent-by-placement", "agent-argocd-tree", "network-policy", "agent-network-policy", "agent-secure-metrics", "agent-source"},
+			[]string{
+				"agent-by-placement", "agent-argocd-tree", "agent-managed-resources", "network-policy", "agent-network-policy", "agent-secure-metrics",
+				"agent-source",
+			},
 		},
 	}
 	compared := map[string]bool{}

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -71,5 +73,31 @@ func TestSourceDoor(t *testing.T) {
 	}
 	if !slices.Contains(pod.Containers[0].Args, "--data=/data") || pod.Volumes[1].EmptyDir.SizeLimit == nil {
 		t.Error("the mirrors have no volume with a limit")
+	}
+}
+
+// TestManagedResources: with the components for managed resources, the two programs have the flags and the rights. In
+// Argo CD's namespace, towline-source reads only named objects, and the agent gets no other verbs on the hub.
+func TestManagedResources(t *testing.T) {
+	built := objects(t, kustomize(t, []string{"../source"}, []string{"../source/managed-resources"}))
+	args := decode[appsv1.Deployment](t, built["Deployment argocd/"+sourceName]).Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, "--managed-resources=guarded") {
+		t.Errorf("the arguments are %v", args)
+	}
+	for _, rule := range decode[rbacv1.Role](t, built["Role argocd/towline-source-managed-resources"]).Rules {
+		if len(rule.ResourceNames) == 0 || slices.Contains(rule.Verbs, "*") {
+			t.Errorf("in Argo CD's namespace: %v", rule)
+		}
+	}
+	agents := objects(t, kustomize(t, []string{"../addon"}, []string{"agent-managed-resources"}))
+	_, onAgent := sourceSpec(t, agents, "towline-agent")
+	args = decode[appsv1.Deployment](t, onAgent["Deployment towline-agent"]).Spec.Template.Spec.Containers[0].Args
+	if !slices.Contains(args, "--argocd-managed-resources={{ARGOCD_NAMESPACE}}") {
+		t.Errorf("the arguments of the agent are %v", args)
+	}
+	rules := decode[rbacv1.ClusterRole](t, agents["ClusterRole /towline-agent"]).Rules
+	last := rules[len(rules)-1]
+	if !slices.Equal(last.Resources, []string{managedresources.Resource}) || !slices.Equal(last.Verbs, []string{"update", "delete"}) {
+		t.Errorf("on the hub: %v", last)
 	}
 }

@@ -28,7 +28,8 @@ type agentOptions struct {
 
 	notComparedAfter time.Duration
 
-	argocdTree string
+	argocdTree             string
+	argocdManagedResources string
 
 	source sourceproxy.Options
 }
@@ -51,6 +52,9 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.argocdTree, "argocd-tree", o.argocdTree,
 		"namespace of the cluster's Argo CD, to report from the Redis of Argo CD resources that are not in Git, for example ReplicaSets "+
 			"and Pods; default: no Redis")
+	fs.StringVar(&o.argocdManagedResources, "argocd-managed-resources", o.argocdManagedResources,
+		"namespace of the cluster's Argo CD, to send from the Redis of Argo CD the manifests of the Applications to towline-source on the hub, "+
+			"for argocd app diff on the hub; default: no Redis")
 	fs.StringVar(&o.source.BindAddress, "source-bind-address", o.source.BindAddress,
 		"address of the port at which the agent serves Git repositories of the hub to the cluster's Argo CD, for example :8444; default: no port")
 	fs.StringVar(&o.source.Namespace, "source-namespace", o.source.Namespace,
@@ -66,7 +70,10 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 
 // agent returns the options for the agent.
 func (o *agentOptions) agent() agent.Options {
-	return agent.Options{Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter, ArgoCDTree: o.argocdTree, Source: o.source}
+	return agent.Options{
+		Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter,
+		ArgoCDTree: o.argocdTree, ArgoCDManagedResources: o.argocdManagedResources, Source: o.source,
+	}
 }
 
 // notComparedVariable is a variable of the add-on's AddOnDeploymentConfig. Open Cluster Management puts the variable
@@ -103,8 +110,10 @@ func (o *agentOptions) validate() error {
 			fail("--application-namespaces: %q cannot be a namespace", ns)
 		}
 	}
-	if o.argocdTree != "" && len(validation.IsDNS1123Label(o.argocdTree)) > 0 {
-		fail("--argocd-tree: %q cannot be a namespace", o.argocdTree)
+	for flag, ns := range map[string]string{"argocd-tree": o.argocdTree, "argocd-managed-resources": o.argocdManagedResources} {
+		if ns != "" && len(validation.IsDNS1123Label(ns)) > 0 {
+			fail("--%s: %q cannot be a namespace", flag, ns)
+		}
 	}
 	if o.notComparedAfter != 0 && (o.notComparedAfter < minNotComparedAfter || o.notComparedAfter > maxNotComparedAfter) {
 		fail("--not-compared-after: %s is not between %s and %s, nor 0", o.notComparedAfter, minNotComparedAfter, maxNotComparedAfter)

@@ -30,7 +30,8 @@ func TestAgentFlagsDoSomething(t *testing.T) {
 	hub := kubeconfig(t, "https://hub.example.com")
 	o := parseAgent(t, "--hub-kubeconfig="+hub, "--cluster-name=cluster1", "--application-namespaces=argocd,team-a",
 		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0", "--argocd-tree=argocd",
-		"--source-bind-address=:8444", "--source-namespace=agents", "--source-argocd-namespace=argocd", "--source-address=https://127.0.0.1:8444")
+		"--argocd-managed-resources=openshift-gitops", "--source-bind-address=:8444", "--source-namespace=agents",
+		"--source-argocd-namespace=argocd", "--source-address=https://127.0.0.1:8444")
 	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +63,14 @@ func TestAgentFlagsDoSomething(t *testing.T) {
 	if o.notComparedAfter != 0 || newAgentOptions().notComparedAfter != agent.DefaultNotComparedAfter {
 		t.Errorf("not compared after %s", o.notComparedAfter)
 	}
-	if got, want := o.agent(), (agent.Options{Namespace: "cluster1", ArgoCDTree: "argocd", Source: sourceproxy.Options{
-		BindAddress: ":8444", Namespace: "agents", ArgoCDNamespace: "argocd", Address: "https://127.0.0.1:8444",
-	}}); got != want {
+	want := agent.Options{
+		Namespace: "cluster1", ArgoCDTree: "argocd", ArgoCDManagedResources: "openshift-gitops",
+		Source: sourceproxy.Options{BindAddress: ":8444", Namespace: "agents", ArgoCDNamespace: "argocd", Address: "https://127.0.0.1:8444"},
+	}
+	if got := o.agent(); got != want {
 		t.Errorf("the agent is told %+v", got)
 	}
-	if o := parseAgent(t).agent(); o.ArgoCDTree != "" || o.Source.Enabled() {
+	if o := parseAgent(t).agent(); o.ArgoCDTree != "" || o.ArgoCDManagedResources != "" || o.Source.Enabled() {
 		t.Error("trees are read, or sources served, without being asked for")
 	}
 	if m.LeaderElection {
@@ -89,6 +92,7 @@ func TestAgentValidate(t *testing.T) {
 		"--not-compared-after=169h":      "--not-compared-after",
 		"--log-format=xml":               "--log-format",
 		"--argocd-tree=a/b":              "--argocd-tree",
+		"--argocd-managed-resources=a/b": "--argocd-managed-resources",
 	} {
 		err := parseAgent(t, append(good, flag)...).validate()
 		if err == nil || !strings.Contains(err.Error(), says) {

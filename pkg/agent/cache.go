@@ -48,11 +48,15 @@ func trimmed(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
+	annotations := map[string]string{apis.AnnotationWork: app.Annotations[apis.AnnotationWork]}
+	if asked, ok := app.Annotations[apis.AnnotationRefresh]; ok {
+		annotations[apis.AnnotationRefresh] = asked // for managed resources
+	}
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: app.Namespace, Name: app.Name, UID: app.UID, ResourceVersion: app.ResourceVersion,
 			CreationTimestamp: app.CreationTimestamp, DeletionTimestamp: app.DeletionTimestamp, OwnerReferences: app.OwnerReferences,
-			Annotations: map[string]string{apis.AnnotationWork: app.Annotations[apis.AnnotationWork]},
+			Annotations: annotations,
 		},
 		Status: app.Status,
 	}, nil

@@ -60,11 +60,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.unmanaged.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	marked, err := r.marked(ctx, name)
+	speaks, err := r.speaks(ctx, app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if speaker := appreport.Speaker(name, marked); speaker == nil || client.ObjectKeyFromObject(speaker) != req.NamespacedName {
+	if !speaks {
 		ctrl.LoggerFrom(ctx).V(1).Info("The mark of the Application belongs to the ManifestWork of a different Application, "+
 			"so the Application is not reported",
 			"manifestWork", name)
@@ -89,6 +89,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: Interval}, nil
 	}
 	return ctrl.Result{RequeueAfter: again}, err
+}
+
+// speaks reports whether an Application with a mark came with the ManifestWork of the mark.
+func (r *Reconciler) speaks(ctx context.Context, app *argocd.Application) (bool, error) {
+	name := app.Annotations[apis.AnnotationWork]
+	marked, err := r.marked(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	speaker := appreport.Speaker(name, marked)
+	return speaker != nil && client.ObjectKeyFromObject(speaker) == client.ObjectKeyFromObject(app), nil
+}
+
+// workOf returns the ManifestWork that an Application came with; empty if another Application came with the work.
+func (r *Reconciler) workOf(ctx context.Context, app *argocd.Application) (string, error) {
+	name := app.Annotations[apis.AnnotationWork]
+	if name == "" {
+		return "", nil
+	}
+	speaks, err := r.speaks(ctx, app)
+	if !speaks {
+		return "", err
+	}
+	return name, err
 }
 
 // marked returns the cluster's Applications with the mark of the named ManifestWork.

@@ -24,6 +24,9 @@
 // Application, or a backup of the cluster has restored the Application. The agent counts the Application. If the agent
 // did not see the release, it also records an event.
 //
+// With Options.ArgoCDManagedResources, the agent also sends the managed resources of the Applications from the Redis of
+// the cluster's Argo CD to towline-source on the hub: see managed.
+//
 // With Options.Source, the agent also serves Git repositories of the hub to the cluster's Argo CD: see sourceproxy. The
 // agent then writes the proxy's password and certificate authority on its cluster.
 //

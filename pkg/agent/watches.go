@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/pkg/agent/managed"
 	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -52,6 +53,10 @@ type Options struct {
 	// live resources.
 	ArgoCDTree string
 
+	// ArgoCDManagedResources is the namespace of the Argo CD whose managed resources the agent sends to the hub. If empty,
+	// the agent sends no managed resources.
+	ArgoCDManagedResources string
+
 	// Source are the settings of the source proxy.
 	Source sourceproxy.Options
 }
@@ -61,7 +66,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) 
 	if err := mgr.Add(hub); err != nil {
 		return err
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &argocd.Application{}, byWork, workOf); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &argocd.Application{}, byWork, indexedWork); err != nil {
 		return err
 	}
 	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return sayWhenAway(ctx, hub) })); err != nil {
@@ -72,6 +77,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) 
 	if o.ArgoCDTree != "" {
 		found := &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: o.ArgoCDTree}
 		r.Trees = &Trees{Redis: argocache.NewRedis(found), Home: o.ArgoCDTree}
+	}
+	if o.ArgoCDManagedResources != "" {
+		if err := managed.Add(mgr, hub, managed.Options{Namespace: o.Namespace, Home: o.ArgoCDManagedResources, Work: r.workOf}); err != nil {
+			return err
+		}
 	}
 	if o.Source.Enabled() {
 		if err := sourceproxy.Add(mgr, hub, o.Namespace, o.Source); err != nil {
@@ -113,7 +123,9 @@ func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
 	return b.Complete(r)
 }
 
-func workOf(obj client.Object) []string { return []string{obj.GetAnnotations()[apis.AnnotationWork]} }
+func indexedWork(obj client.Object) []string {
+	return []string{obj.GetAnnotations()[apis.AnnotationWork]}
+}
 
 // sameMark enqueues the other Applications with the same mark, when an Application is deleted or loses its mark: the
 // agent may now report a different Application.

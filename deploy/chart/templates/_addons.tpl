@@ -13,6 +13,9 @@
 
 {{/* Each template towline.addon.KIND changes an object of the kind in place, and prints no text. */}}
 {{- define "towline.addon.ClusterRole" -}}
+{{- if and .root.Values.addons.agent.argocdManagedResources (eq .object.metadata.name "towline-agent") -}}
+{{- $_ := set .object "rules" (append .object.rules (dict "apiGroups" (list "source.apps.open-cluster-management.io") "resources" (list "managedresources") "verbs" (list "update" "delete"))) -}}
+{{- end -}}
 {{- if and .root.Values.addons.agent.source (eq .object.metadata.name "towline-agent") -}}
 {{- $_ := set .object "rules" (append .object.rules (dict "apiGroups" (list "source.apps.open-cluster-management.io") "resources" (list "repositories/proxy") "verbs" (list "get" "create"))) -}}
 {{- end -}}
@@ -40,6 +43,18 @@
 {{- if and (eq .kind "Deployment") (eq .metadata.name "towline-agent") -}}
 {{- $container := index .spec.template.spec.containers 0 -}}
 {{- $_ := set $container "args" (append $container.args "--argocd-tree={{ARGOCD_NAMESPACE}}") -}}
+{{- else if and (eq .kind "Role") (eq .metadata.name "towline-agent") -}}
+{{- $_ := set . "rules" (concat .rules (include "towline.agentTreeRules" $ | fromYamlArray)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if .root.Values.addons.agent.argocdManagedResources -}}
+{{- range .object.spec.agentSpec.workload.manifests -}}
+{{- if and (eq .kind "Deployment") (eq .metadata.name "towline-agent") -}}
+{{- $container := index .spec.template.spec.containers 0 -}}
+{{- $_ := set $container "args" (append $container.args "--argocd-managed-resources={{ARGOCD_NAMESPACE}}") -}}
+{{- $_ := set (index $container.env 0) "value" "80MiB" -}}
+{{- $_ := set $container.resources.limits "memory" "128Mi" -}}
 {{- else if and (eq .kind "Role") (eq .metadata.name "towline-agent") -}}
 {{- $_ := set . "rules" (concat .rules (include "towline.agentTreeRules" $ | fromYamlArray)) -}}
 {{- end -}}
