@@ -1,0 +1,229 @@
+package suite
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing/fstest"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+var _ = Describe("The hub's argocd-server, for clusters whose agents send managed resources", Ordered, Serial, inEtcd, func() {
+	const repo, inGit, onCluster = "managed", "secret-in-git", "secret-on-cluster"
+	on := []string{"cluster1", "cluster2"}
+	redis := argocache.NewRedis(argocache.Address{})
+	var argo func(ctx context.Context, args ...string) string
+
+	// entry reads the entry of a hub Application.
+	entry := func(name string) func(context.Context) ([]byte, error) {
+		return func(ctx context.Context) ([]byte, error) {
+			return redis.Get(ctx, tree.ManagedResourcesKey(types.NamespacedName{Namespace: argocdNamespace, Name: name}, argocdNamespace, true))
+		}
+	}
+	// asking returns a function that runs argocd again.
+	asking := func(args ...string) func(context.Context) string {
+		return func(ctx context.Context) string { return argo(ctx, append([]string{"app"}, args...)...) }
+	}
+	refuseHub := func(ctx context.Context, value string) {
+		GinkgoHelper()
+		_, err := f.Hub.Kubectl(ctx, "patch", "configmap", "argocd-cm", "--namespace", argocdNamespace, "--type", "merge",
+			"--patch", `{"data":{"cluster.inClusterEnabled":`+value+`}}`)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	encoded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	noSecret := Not(Or(ContainSubstring(inGit), ContainSubstring(encoded(inGit)), ContainSubstring(onCluster), ContainSubstring(encoded(onCluster))))
+
+	BeforeAll(func(ctx SpecContext) {
+		redis = argocache.NewRedis(argocache.Address{HostPort: f.Hub.RedisAddress()})
+		manifest := "apiVersion: v1\nkind: Secret\nmetadata: {name: secret}\nstringData: {password: " + inGit + "}\n"
+		Expect(f.Git.Create(ctx, repo, fstest.MapFS{
+			"config.yaml": {Data: []byte(configOf("0")), Mode: 0o644}, "secret.yaml": {Data: []byte(manifest), Mode: 0o644},
+		})).To(Succeed())
+		mode := "guarded"
+		if f.Hub.ArgoCDVersion() == "2.14" {
+			mode = "always"
+		} else {
+			refuseHub(ctx, `"false"`)
+			DeferCleanup(refuseHub, "null")
+		}
+		address := func(ctx context.Context, value string) {
+			GinkgoHelper()
+			_, err := f.Hub.Kubectl(ctx, "patch", "configmap", "argocd-cmd-params-cm", "--namespace", argocdNamespace, "--type", "merge",
+				"--patch", `{"data":{"redis.server":`+value+`}}`)
+			Expect(err).NotTo(HaveOccurred())
+		}
+		address(ctx, fmt.Sprintf("%q", f.Hub.RedisAddress()))
+		DeferCleanup(address, "null")
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/source/managed-resources/role.yaml")).To(Succeed())
+		server, err := towline.RunSource(ctx, f, "--managed-resources="+mode)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(server.Stop)
+		installAddOn(ctx, "agent-managed-resources")
+		for _, on := range on {
+			cmdParams(ctx, on, f.Cluster(on).RedisAddress())
+			agent, err := towline.RunAgent(ctx, f, binary, on, "managed-"+on)
+			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(agent.Stop)
+		}
+		argo = login(ctx)
+	})
+
+	// through makes an Application whose drift stays.
+	through := func(ctx context.Context, name, on string) {
+		GinkgoHelper()
+		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
+			b.Spec(strings.Replace(sourceSpec(name, from(f.Git.URL(repo), ".")), `"selfHeal":true`, `"selfHeal":false`, 1))
+		})
+		expectHealthy(ctx, name)
+	}
+
+	It("shows manifests and differences, and no Secret", func(ctx SpecContext) {
+		for _, on := range on {
+			name := "managed-" + on
+			By("showing the manifests of an Application on " + on)
+			through(ctx, name, on)
+			for _, source := range []string{"live", "git"} {
+				show := asking("manifests", name, "--source", source)
+				Eventually(ctx, show).Should(And(ContainSubstring(`value: "0"`), ContainSubstring("kind: Secret"), ContainSubstring("++++++++")))
+				text := show(ctx)
+				Expect(text).To(noSecret)
+				AddReportEntry("argocd app manifests "+name+" --source "+source, text)
+			}
+			Eventually(ctx, asking("diff", name)).Should(BeEmpty())
+
+			By("showing a drift")
+			_, err := f.Cluster(on).Kubectl(ctx, "patch", "configmap", "config", "--namespace", name, "--type", "merge",
+				"--patch", `{"data":{"value":"drifted"}}`)
+			Expect(err).NotTo(HaveOccurred())
+			_, err = f.Cluster(on).Kubectl(ctx, "patch", "secret", "secret", "--namespace", name, "--type", "merge",
+				"--patch", `{"data":{"password":"`+encoded(onCluster)+`"}}`)
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, asking("diff", name)).Should(
+				And(ContainSubstring(`<   value: drifted`), ContainSubstring(`>   value: "0"`), ContainSubstring("exit status 1")))
+			diff := argo(ctx, "app", "diff", name)
+			Expect(diff).To(noSecret)
+			AddReportEntry("argocd app diff "+name, diff)
+			Expect(string(request(ctx, http.MethodGet, "/api/v1/applications/"+name+"/managed-resources", token(ctx), ""))).To(
+				And(ContainSubstring("predictedLiveState"), ContainSubstring("drifted"), noSecret))
+
+			By("leaving live resources to a way to the cluster")
+			for _, args := range [][]string{
+				{"actions", "list", name}, {"get-resource", name, "--kind", "ConfigMap"},
+				{"delete-resource", name, "--kind", "ConfigMap", "--resource-name", "config"},
+				{"patch-resource", name, "--kind", "ConfigMap", "--resource-name", "config", "--patch", "{}"},
+			} {
+				Expect(asking(args...)(ctx)).To(ContainSubstring("not found as part of application"), strings.Join(args, " "))
+			}
+			if f.Hub.ArgoCDVersion() != "2.14" {
+				Expect(argo(ctx, "app", "diff", name, "--server-side-diff")).To(ContainSubstring("is disabled"))
+			}
+		}
+	})
+
+	It("does not let a cluster write for another cluster", func(ctx SpecContext) {
+		const name = "managed-others"
+		through(ctx, name, "cluster1")
+		Eventually(ctx, entry(name)).ShouldNot(BeNil())
+		before, err := entry(name)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		app, err := read(hub, named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		of := work.Key(app)
+		for _, namespace := range on {
+			for _, method := range []string{http.MethodPut, http.MethodDelete} {
+				code, text := tellHub(ctx, "cluster2", method, managedresources.Path(namespace, of.Name))
+				absent, textAbsent := tellHub(ctx, "cluster2", method, managedresources.Path(namespace, "absent-00000"))
+				AddReportEntry(fmt.Sprintf("cluster2, %s in the namespace %s: %d %s", method, namespace, code, text))
+				Expect(code).To(BeElementOf(http.StatusForbidden, http.StatusNotFound))
+				Expect(code).To(Equal(absent))
+				Expect(strings.ReplaceAll(text, of.Name, "NAME")).To(Equal(strings.ReplaceAll(textAbsent, "absent-00000", "NAME")))
+			}
+		}
+		Expect(entry(name)(ctx)).To(Equal(before))
+		code, text := tellHub(ctx, "cluster1", http.MethodPut, managedresources.Path("cluster1", of.Name))
+		Expect(code).To(Equal(http.StatusNoContent), text)
+		Expect(entry(name)(ctx)).NotTo(Equal(before), "the cluster itself may write")
+	})
+
+	It("loses the entry when the Application moves, and when it is released", func(ctx SpecContext) {
+		const name, released = "managed-moved", "managed-released"
+		through(ctx, name, "cluster1")
+		through(ctx, released, "cluster2")
+		Eventually(ctx, entry(name)).ShouldNot(BeNil())
+		Eventually(ctx, entry(released)).ShouldNot(BeNil())
+		first := uidIn(argo(ctx, "app", "manifests", name, "--source", "live"))
+		patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster))
+		patchHub(ctx, released, annotationPatch(apis.AnnotationRelease, "true"))
+		Eventually(ctx, entry(released)).Should(BeNil())
+		Consistently(ctx, entry(released)).WithTimeout(treePause).Should(BeNil())
+		Eventually(ctx, func(ctx context.Context) string {
+			return uidIn(argo(ctx, "app", "manifests", name, "--source", "live"))
+		}).Should(
+			And(Not(BeEmpty()), Not(Equal(first))))
+	})
+
+	It("loses all entries while argocd-server may use the hub", func(ctx SpecContext) {
+		if f.Hub.ArgoCDVersion() == "2.14" {
+			Skip("argocd-server 2.14 has no server-side diff")
+		}
+		const name = "managed-guarded"
+		through(ctx, name, "cluster1")
+		Eventually(ctx, entry(name)).ShouldNot(BeNil())
+		refuseHub(ctx, `"true"`)
+		Eventually(ctx, entry(name)).Should(BeNil())
+		Expect(argo(ctx, "app", "diff", name)).To(ContainSubstring("cache: key is missing"))
+		Expect(entry(name)(ctx)).To(BeNil(), "the agent does not bring the entry back")
+		refuseHub(ctx, `"false"`)
+		Eventually(ctx, func(ctx context.Context) ([]byte, error) {
+			_ = argo(ctx, "app", "diff", name) // asks for a refresh
+			return entry(name)(ctx)
+		}).ShouldNot(BeNil())
+	})
+})
+
+// uidIn returns the first UID in a text; empty for none.
+func uidIn(text string) string {
+	_, after, _ := strings.Cut(text, " uid: ")
+	uid, _, _ := strings.Cut(after, "\n")
+	return uid
+}
+
+// tellHub sends an empty list of managed resources to the hub, with the identity of a cluster's agent.
+func tellHub(ctx context.Context, agentOf, method, path string) (int, string) {
+	GinkgoHelper()
+	config, err := clientcmd.BuildConfigFromFlags("", towline.AddOnKubeconfig(f, agentOf))
+	Expect(err).NotTo(HaveOccurred())
+	client, err := rest.HTTPClientFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	body := &bytes.Buffer{}
+	zip := gzip.NewWriter(body)
+	_, err = io.WriteString(zip, "[]")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(zip.Close()).To(Succeed())
+	req, err := http.NewRequestWithContext(ctx, method, config.Host+path, body)
+	Expect(err).NotTo(HaveOccurred())
+	resp, err := client.Do(req)
+	Expect(err).NotTo(HaveOccurred())
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return resp.StatusCode, string(text)
+}
