@@ -146,7 +146,8 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("keys alone", func(t *testing.T) {
 		var at, below, title string
-		run(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("thead a").focus()`), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown),
+		run(t, ctx, chromedp.Evaluate[chromedp.Void](`document.querySelector("thead a").focus()`),
+			chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown),
 			evaluate(`document.activeElement.closest("tr").id`, &at),
 			chromedp.KeyEvent(kb.ArrowLeft), evaluate(`document.activeElement.textContent`, &below),
 			chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS("#cluster")), into(chromedp.Title(), &title))

@@ -147,7 +147,8 @@ func TestExtension(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			var registered string
-			run(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitReady(chromedp.CSS("#root")), evaluate(`(({tab, panel}) => [tab.group, tab.kind, tab.title, panel.title, panel.flyout === tab.component].join(" "))(registered)`, &registered))
+			run(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitReady(chromedp.CSS("#root")), evaluate(
+				`(({tab, panel}) => [tab.group, tab.kind, tab.title, panel.title, panel.flyout === tab.component].join(" "))(registered)`, &registered))
 			if registered != "argoproj.io Application Pull Pull true" {
 				t.Fatalf("registered: %s", registered)
 			}

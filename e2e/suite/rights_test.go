@@ -166,8 +166,8 @@ func requestOf(line []byte, did func(user string) bool) (string, bool) {
 	return right(e.Verb, resource, e.ObjectRef.APIGroup), true
 }
 
-// wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole. Without the long specs, the run still counts as
-// whole. A smaller selection does not use every right.
+// wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole, and so does a run
+// without the long specs. A smaller selection does not use every right.
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)

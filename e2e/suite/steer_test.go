@@ -167,8 +167,8 @@ var _ = Describe("kubectl towline check", func() {
 			schemas = `… schemas of CRDs\s+the CRD manifestworks\S+ has no \S+feedbackScrapeType` // since OCM 1.2
 		}
 		Expect(out).To(And(
-			MatchRegexp(schemas), MatchRegexp(`✓ CRDs\s+the hub serves the CRDs of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
-			MatchRegexp(`✓ other controllers`), ContainSubstring("has no ready Pod")))
+			MatchRegexp(`✓ CRDs\s+the hub serves the CRDs of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
+			MatchRegexp(schemas), MatchRegexp(`✓ other controllers`), ContainSubstring("has no ready Pod")))
 		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(MatchRegexp(`✓ your rights`))

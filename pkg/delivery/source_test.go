@@ -47,12 +47,14 @@ func TestSourceAddress(t *testing.T) {
 		is   *situation
 		want string
 	}{
-		"direct":                          {of(app), repo},
-		"the cluster":                     {of(app).cluster("cluster1", gitless), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)},
-		"an address of the cluster":       {of(app).cluster("cluster1", gitless, at), source.At("https://a:1", argocd.DefaultProject, repo)},
-		"a cluster that is not chosen":    {of(app).cluster("cluster2", gitless), repo},
-		"the Application has priority":    {of(app.Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), repo},
-		"the Application, not the others": {of(app.Annotation(apis.AnnotationSource, "hub")), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)},
+		"direct":                       {of(app), repo},
+		"the cluster":                  {of(app).cluster("cluster1", gitless), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo)},
+		"an address of the cluster":    {of(app).cluster("cluster1", gitless, at), source.At("https://a:1", argocd.DefaultProject, repo)},
+		"a cluster that is not chosen": {of(app).cluster("cluster2", gitless), repo},
+		"the Application has priority": {of(app.Annotation(apis.AnnotationSource, "direct")).cluster("cluster1", gitless), repo},
+		"the Application, not the others": {
+			of(app.Annotation(apis.AnnotationSource, "hub")), source.At(apis.DefaultSourceAddress, argocd.DefaultProject, repo),
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(test.is.Facts, test.is.Options)
