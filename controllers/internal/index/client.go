@@ -21,7 +21,9 @@ type Client struct {
 	informers ctrlcache.Informers
 }
 
-// NewClient is a client.NewClientFunc for a manager with a cache of informer.New.
+// NewClient is a client.NewClientFunc for a manager with a cache of informer.New. EnableReadYourWritesConsistency of
+// controller-runtime 0.25 stays off. With 1,000 Applications, the option took 3.8 ms instead of 3.3 ms of Towline's CPU
+// for each first status, and 11.8 ms instead of 9.0 ms for each change, with the same number of writes.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
 	c, err := client.New(config, options)
 	if err != nil || options.Cache == nil {
