@@ -2,11 +2,9 @@ package suite
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing/fstest"
@@ -14,8 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
@@ -209,21 +205,5 @@ func uidIn(text string) string {
 // tellHub sends an empty list of managed resources to the hub, with the identity of a cluster's agent.
 func tellHub(ctx context.Context, agentOf, method, path string) (int, string) {
 	GinkgoHelper()
-	config, err := clientcmd.BuildConfigFromFlags("", towline.AddOnKubeconfig(f, agentOf))
-	Expect(err).NotTo(HaveOccurred())
-	client, err := rest.HTTPClientFor(config)
-	Expect(err).NotTo(HaveOccurred())
-	body := &bytes.Buffer{}
-	zip := gzip.NewWriter(body)
-	_, err = io.WriteString(zip, "[]")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(zip.Close()).To(Succeed())
-	req, err := http.NewRequestWithContext(ctx, method, config.Host+path, body)
-	Expect(err).NotTo(HaveOccurred())
-	resp, err := client.Do(req)
-	Expect(err).NotTo(HaveOccurred())
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return resp.StatusCode, string(text)
+	return requestAs(ctx, agentOf, method, path, bytes.NewReader(tree.Compress([]byte("[]"))))
 }

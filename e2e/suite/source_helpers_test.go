@@ -268,14 +268,20 @@ func isolate(ctx context.Context, on, door string) (*fleet.Netns, bool) {
 	return ns, true
 }
 
-// askHub sends a request to the hub with the identity of a cluster's agent, and returns the code and the text.
+// askHub gets a path of the hub with the identity of a cluster's agent, and returns the code and the text.
 func askHub(ctx context.Context, agentOf, path string) (int, string) {
+	GinkgoHelper()
+	return requestAs(ctx, agentOf, http.MethodGet, path, http.NoBody)
+}
+
+// requestAs sends a request to the hub with the identity of a cluster's agent, and returns the code and the text.
+func requestAs(ctx context.Context, agentOf, method, path string, body io.Reader) (int, string) {
 	GinkgoHelper()
 	config, err := clientcmd.BuildConfigFromFlags("", towline.AddOnKubeconfig(f, agentOf))
 	Expect(err).NotTo(HaveOccurred())
 	client, err := rest.HTTPClientFor(config)
 	Expect(err).NotTo(HaveOccurred())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, config.Host+path, body)
 	Expect(err).NotTo(HaveOccurred())
 	resp, err := client.Do(req)
 	Expect(err).NotTo(HaveOccurred())

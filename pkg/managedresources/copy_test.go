@@ -2,16 +2,15 @@ package managedresources_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
 )
 
 // item is a managed resource, as argocd-server reads the resource.
@@ -69,19 +68,6 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-func zip(t *testing.T, text string) string {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
 func TestRefused(t *testing.T) {
 	state := func(manifest string) string {
 		return `[{"kind":"ConfigMap","name":"a","liveState":` + quote(manifest) + `}]`
@@ -96,7 +82,7 @@ func TestRefused(t *testing.T) {
 		"null":                  {"null", false, false},
 		"cut":                   {`[{"kind":"ConfigMap"}`, false, false},
 		"not compressed":        {"[]", true, false},
-		"a cut compression":     {zip(t, "[]")[:12], true, false},
+		"a cut compression":     {string(tree.Compress([]byte("[]"))[:12]), true, false},
 		"a list as a manifest":  {state(`[]`), false, false},
 		"a manifest cut":        {state(`{"kind":`), false, false},
 		"an escape in a name":   {state(`{"kind":"ConfigMap","metadata":{"name":"\u001b[2J"}}`), false, false},
@@ -104,7 +90,7 @@ func TestRefused(t *testing.T) {
 		"a long name":           {`[{"kind":"` + strings.Repeat("a", 254) + `"}]`, false, false},
 		"too many resources":    {"[" + strings.Repeat(`{},`, managedresources.MaxResources) + "{}]", false, true},
 		"too many bytes":        {state(`{"a":"` + strings.Repeat("a", managedresources.MaxBytes) + `"}`), false, true},
-		"a bomb":                {zip(t, "["+strings.Repeat(" ", managedresources.MaxBytes)+"]"), true, true},
+		"a bomb":                {string(tree.Compress([]byte("[" + strings.Repeat(" ", managedresources.MaxBytes) + "]"))), true, true},
 		"too many keys":         {`[{"kind":"Secret","liveState":` + quote(secretOf(6000)) + `}]`, false, true},
 		"a Secret of 10 MiB":    {`[{"kind":"Secret","liveState":` + quote(`{"a":"`+strings.Repeat("a", 10<<20)+`"}`) + `}]`, false, true},
 		"a data that is a list": {`[{"kind":"Secret","liveState":` + quote(`[]`) + `}]`, false, false},

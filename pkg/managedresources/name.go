@@ -1,6 +1,8 @@
 package managedresources
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 
 	"github.com/towline-io/towline/pkg/source"
@@ -12,6 +14,12 @@ const Resource = "managedresources"
 
 // Digest is the parameter of a request that renews an entry on the hub: the SHA-256 of the body that the hub has.
 const Digest = "digest"
+
+// DigestOf returns the value of the parameter Digest for a body.
+func DigestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
 
 // Path returns the path on the hub's API server for the managed resources of the Application of a ManifestWork.
 func Path(cluster, work string) string {

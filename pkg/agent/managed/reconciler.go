@@ -3,8 +3,6 @@ package managed
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
@@ -112,7 +110,7 @@ func (r *reconciler) update(ctx context.Context, app types.NamespacedName, work 
 	if err != nil {
 		return r.refuse(ctx, app, now, err)
 	}
-	now.body = digest(body)
+	now.body = managedresources.DigestOf(body)
 	if known == (sent{}) { // an earlier process may have sent the entry
 		if err := r.hub.renew(ctx, work, now.body); !errors.Is(err, errUnknown) {
 			return r.note(app, now, "renewed", err)
@@ -143,10 +141,10 @@ func (r *reconciler) note(app types.NamespacedName, now sent, result string, err
 	return nil
 }
 
-func digest(data []byte) string {
-	if len(data) == 0 {
+// digest returns the digest of an entry; empty for no entry.
+func digest(entry []byte) string {
+	if len(entry) == 0 {
 		return ""
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return managedresources.DigestOf(entry)
 }

@@ -2,7 +2,6 @@ package managed
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"net/http"
@@ -26,6 +25,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
 )
 
 const (
@@ -106,23 +106,10 @@ func (w *world) restart(to *hub) {
 	w.reconciler = newReconciler(o, w, argocache.NewRedis(argocache.Address{HostPort: w.redis.Addr()}), to)
 }
 
-func zip(t *testing.T, text string) string {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
 // write sets the entry in the cluster's Redis.
 func (w *world) write(text string) {
 	w.Helper()
-	if err := w.redis.Set(key, zip(w.T, text)); err != nil {
+	if err := w.redis.Set(key, string(tree.Compress([]byte(text)))); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package grants
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,16 +20,25 @@ func (g Grants) Application(ctx context.Context, cluster, name string) (types.Na
 	if err := g.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, w, client.UnsafeDisableDeepCopy); err != nil {
 		return none, false, client.IgnoreNotFound(err)
 	}
+	app, err := g.delivered(ctx, w)
+	if app == nil || err != nil || !app.ReconcileSkipped() {
+		return none, false, err
+	}
+	return client.ObjectKeyFromObject(app), true, nil
+}
+
+// delivered returns the hub Application that a work delivers to the cluster of the work at this moment; nil for none.
+func (g Grants) delivered(ctx context.Context, w *metav1.PartialObjectMetadata) (*argocd.Application, error) {
 	key, ok := work.HubApplication(w)
 	if !ok || !w.DeletionTimestamp.IsZero() {
-		return none, false, nil
+		return nil, nil
 	}
 	app := &argocd.Application{}
 	if err := g.Get(ctx, key, app, client.UnsafeDisableDeepCopy); err != nil {
-		return none, false, client.IgnoreNotFound(err)
+		return nil, client.IgnoreNotFound(err)
 	}
-	if !app.Pulled() || !app.ReconcileSkipped() || work.Key(app) != client.ObjectKeyFromObject(w) {
-		return none, false, nil
+	if !app.Pulled() || work.Key(app) != client.ObjectKeyFromObject(w) {
+		return nil, nil
 	}
-	return key, true, nil
+	return app, nil
 }

@@ -13,9 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/source"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // A Grant is the permission of a cluster for a repository.
@@ -125,22 +123,18 @@ func (g Grants) read(ctx context.Context, cluster string, options ...client.List
 
 // by returns the grants by a work.
 func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Grant, error) {
-	delivered := source.ReadNames(w.Annotations[apis.AnnotationSources])
-	key, ok := work.HubApplication(w)
-	if len(delivered) == 0 || !ok || !w.DeletionTimestamp.IsZero() {
+	names := source.ReadNames(w.Annotations[apis.AnnotationSources])
+	if len(names) == 0 {
 		return nil, nil
 	}
-	app := &argocd.Application{}
-	if err := g.Get(ctx, key, app, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	if !app.Pulled() || work.Key(app) != client.ObjectKeyFromObject(w) {
-		return nil, nil
+	app, err := g.delivered(ctx, w)
+	if app == nil || err != nil {
+		return nil, err
 	}
 	var out []Grant
 	for _, s := range source.Sources(app.Spec.Raw) {
 		grant := Grant{Name: source.Name(app.Project(), s.RepoURL), Address: s.RepoURL, Projects: []string{app.Project()}}
-		if !slices.Contains(delivered, grant.Name) {
+		if !slices.Contains(names, grant.Name) {
 			continue
 		}
 		if ref := source.Reference(s.TargetRevision); ref != "" {

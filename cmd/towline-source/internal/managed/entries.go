@@ -3,8 +3,6 @@ package managed
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +97,7 @@ func (e *Entries) Put(ctx context.Context, cluster, work string, body []byte) er
 	if err != nil {
 		return errors.Join(ErrInvalid, err)
 	}
-	m := mark{Cluster: cluster, Work: work, Digest: digest(body), Bytes: int64(len(entry))}
+	m := mark{Cluster: cluster, Work: work, Digest: managedresources.DigestOf(body), Bytes: int64(len(entry))}
 	if !e.sizes.reserve(cluster, app, m.Bytes, e.MaxBytes) {
 		return ErrFull
 	}
@@ -113,11 +111,6 @@ func (e *Entries) Put(ctx context.Context, cluster, work string, body []byte) er
 	}
 	requests.WithLabelValues("written").Inc()
 	return e.judge(ctx, app) // the grant may have ended meanwhile
-}
-
-func digest(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
 }
 
 // Renew extends the life of the entry of the Application of a work, if the agent sent the entry in a body of the digest.

@@ -1,11 +1,8 @@
 package managed
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
 )
 
 const (
@@ -50,19 +48,6 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func zip(t *testing.T, text string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 // text returns the entry in Redis as JSON; empty for none.
 func (w *world) text(t *testing.T) string {
 	t.Helper()
@@ -82,7 +67,7 @@ func (w *world) text(t *testing.T) string {
 
 func (w *world) put(t *testing.T, text string) []byte {
 	t.Helper()
-	body := zip(t, text)
+	body := tree.Compress([]byte(text))
 	if err := w.Put(t.Context(), cluster, work, body); err != nil {
 		t.Fatal(err)
 	}
@@ -99,18 +84,18 @@ func TestEntry(t *testing.T) {
 		t.Errorf("the entry is %s", got)
 	}
 	w.redis.FastForward(50 * time.Minute)
-	if err := w.Renew(t.Context(), cluster, work, digest(body)); err != nil {
+	if err := w.Renew(t.Context(), cluster, work, managedresources.DigestOf(body)); err != nil {
 		t.Error(err)
 	}
 	w.redis.FastForward(50 * time.Minute)
 	if got := w.text(t); got == "" || w.redis.TTL(key) != 10*time.Minute {
 		t.Errorf("the entry is %q, for %s", got, w.redis.TTL(key))
 	}
-	if err := w.Renew(t.Context(), cluster, work, digest(zip(t, "[]"))); !errors.Is(err, ErrUnknown) {
+	if err := w.Renew(t.Context(), cluster, work, managedresources.DigestOf(tree.Compress([]byte("[]")))); !errors.Is(err, ErrUnknown) {
 		t.Errorf("other content is renewed: %v", err)
 	}
 	w.redis.Del(key)
-	if err := w.Renew(t.Context(), cluster, work, digest(body)); !errors.Is(err, ErrUnknown) {
+	if err := w.Renew(t.Context(), cluster, work, managedresources.DigestOf(body)); !errors.Is(err, ErrUnknown) {
 		t.Errorf("a lost entry is renewed: %v", err)
 	}
 	w.put(t, secret)
@@ -142,7 +127,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		w := newWorld(t)
 		tc.change(w)
-		if err := w.Put(t.Context(), tc.cluster, tc.work, zip(t, tc.body)); !errors.Is(err, tc.want) {
+		if err := w.Put(t.Context(), tc.cluster, tc.work, tree.Compress([]byte(tc.body))); !errors.Is(err, tc.want) {
 			t.Errorf("%s: Put: %v", title, err)
 		}
 		if keys := w.redis.Keys(); len(keys) != 0 {
@@ -167,7 +152,7 @@ func TestFull(t *testing.T) {
 	if !w.sizes.reserve(cluster, other, 990, w.MaxBytes) {
 		t.Fatal("an empty cluster is full")
 	}
-	if err := w.Put(t.Context(), cluster, work, zip(t, "[]")); !errors.Is(err, ErrFull) {
+	if err := w.Put(t.Context(), cluster, work, tree.Compress([]byte("[]"))); !errors.Is(err, ErrFull) {
 		t.Errorf("got %v", err)
 	}
 	w.sizes.free(cluster, other)

@@ -88,8 +88,8 @@ type entry struct {
 	begun   time.Time // the start of the last successful look at the Git server
 	used    time.Time
 
-	// references are the full references of all Repositories with this mirror, so that a look for one Repository does not
-	// undo the look for the next. asked counts the additions, and looked is asked at the last successful look.
+	// references are the full references of all Repositories with this mirror. So a fetch for a Repository keeps the
+	// references of the other Repositories. asked counts the additions, and looked is asked at the last successful look.
 	references    map[string]bool
 	asked, looked int
 

@@ -109,7 +109,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, path string, re
 				return nil, errTooMany
 			}
 			defer done()
-			asked := r.Clone(ctx) // other requests wait for the same answer, so the answer must not need this request
+			asked := r.Clone(ctx) // further requests wait for the answer, so a client that leaves must not end the answer
 			asked.Body = io.NopCloser(bytes.NewReader(body.head))
 			return m.Answer(asked, path)
 		})

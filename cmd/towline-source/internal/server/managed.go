@@ -43,7 +43,7 @@ type managedStorage struct {
 const maxWrites = 4
 
 // busy has the clusters with a request with a body. A cluster has a single such request at a time, and further requests
-// are refused: the agent of a cluster sends its requests one after another.
+// are refused, because an agent sends one request after another.
 type busy struct {
 	mu       sync.Mutex
 	clusters map[string]bool

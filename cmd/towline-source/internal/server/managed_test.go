@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/tree"
 )
 
 const delivered = "a-00000"
@@ -52,24 +52,11 @@ func (w *world) tell(method, path, digest string, body []byte) (int, string) {
 	return answer.StatusCode, strings.TrimSpace(string(text))
 }
 
-func compressed(t *testing.T, text string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 // TestManagedResources: each request gets the code that the agent understands, and the API has no other verbs.
 func TestManagedResources(t *testing.T) {
 	w := serve(t)
 	own := managedresources.Path(cluster, delivered)
-	body := compressed(t, `[{"kind":"ConfigMap","name":"a"}]`)
+	body := tree.Compress([]byte(`[{"kind":"ConfigMap","name":"a"}]`))
 	const digest = "9c"
 	for _, tc := range []struct {
 		title, method, path, digest string
