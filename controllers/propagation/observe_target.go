@@ -36,21 +36,18 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 	if err := r.observeExecutor(ctx, seen, cmp.Or(request.Project, argocd.DefaultProject)); err != nil {
 		return err
 	}
-	seen.observeWatch(ctx, &r.watchClaims)
+	seen.observeWatch(ctx)
 	return r.observeClaimants(ctx, seen)
 }
 
 // observeWatch reads whether a work of another Application lets the work agent watch the place of the Application. A
 // further work of the Application itself is about to end. Without the indexes of a cache, the own work stays as it is.
-func (seen *observation) observeWatch(ctx context.Context, claims *watchClaims) {
+func (seen *observation) observeWatch(ctx context.Context) {
 	if _, direct := seen.cache.(*index.Direct); direct {
 		seen.Watched = seen.Own != nil && work.Polled(seen.Own)
 		return
 	}
-	place := work.WatchPlace(seen.App)
-	watching := index.WorksWatching(ctx, seen.cache, place)
-	claims.expire(place, seen.Now)
-	watching = slices.DeleteFunc(watching, func(w *workv1.ManifestWork) bool {
+	watching := slices.DeleteFunc(index.WorksWatching(ctx, seen.cache, work.WatchPlace(seen.App)), func(w *workv1.ManifestWork) bool {
 		return slices.ContainsFunc(seen.Others, func(other *workv1.ManifestWork) bool { return other.UID == w.UID })
 	})
 	seen.Watched = work.Watched(work.Key(seen.App).Name, seen.Own, watching)

@@ -34,12 +34,6 @@ func TestWatchClaims(t *testing.T) {
 		"the second work was not created":  {of: second, since: func(m *watchClaims) { m.drop(second) }},
 		"the watch has ended":              {of: second, since: func(m *watchClaims) { m.forget(work.Watches(first)) }, permit: true},
 		"the watch of elsewhere has ended": {of: second, since: func(m *watchClaims) { m.forget(work.Watches(elsewhere)) }},
-		"a look before the end of the time": {of: second, since: func(m *watchClaims) {
-			m.expire(work.Watches(first), began.Add(watchClaimTime-time.Millisecond))
-		}},
-		"a look at the end of the time": {of: second, since: func(m *watchClaims) {
-			m.expire(work.Watches(first), began.Add(watchClaimTime))
-		}, permit: true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			m := &watchClaims{}
