@@ -39,21 +39,29 @@ func TestSourceRights(t *testing.T) {
 	})
 }
 
-// TestChartIsSource: the chart renders the same objects as deploy/source.
+// TestChartIsSource: the chart renders the same objects as deploy/source, alone and with all components.
 func TestChartIsSource(t *testing.T) {
 	api, err := os.ReadFile("source/apiservice.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := objects(t, slices.Concat(kustomize(t, []string{"../overlays/argocd", "../source"}, nil), []byte("\n---\n"), api))
-	for _, version := range helms {
-		out, err := template(t, version, namespace, append(slices.Clone(placeholder),
-			"--set=source.enabled=true,source.image.repository=towline-source,source.image.tag=latest")...)
-		if err != nil {
-			t.Fatalf("%s: %v", version, err)
-		}
-		if diff := cmp.Diff(want, objects(t, out)); diff != "" {
-			t.Errorf("%s renders something else (-kustomize +chart):\n%s", version, diff)
+	const monitored = "metrics.serviceMonitor.enabled=true,metrics.certificate.secretName=towline-controller-metrics-tls,metrics.prometheusRule.enabled=true"
+	for values, components := range map[string][]string{
+		"source.enabled=true": nil,
+		"source.enabled=true,source.managedResources=guarded," + monitored: {
+			"service-monitor", "prometheus-rule", "../source/managed-resources", "../source/monitoring",
+		},
+	} {
+		want := objects(t, slices.Concat(kustomize(t, []string{"../overlays/argocd", "../source"}, components), []byte("\n---\n"), api))
+		for _, version := range helms {
+			out, err := template(t, version, namespace, append(slices.Clone(placeholder),
+				"--set=source.image.repository=towline-source,source.image.tag=latest,"+values)...)
+			if err != nil {
+				t.Fatalf("%s: %v", version, err)
+			}
+			if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+				t.Errorf("%s with %s renders something else (-kustomize +chart):\n%s", version, values, diff)
+			}
 		}
 	}
 }

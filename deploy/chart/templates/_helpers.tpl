@@ -85,7 +85,7 @@ the namespace of the release.
 
 {{/* The kinds of namespaced objects in the chart's files. */}}
 {{- define "towline.namespaced" -}}
-ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget PrometheusRule Placement AddOnDeploymentConfig
+ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget PrometheusRule ServiceMonitor Placement AddOnDeploymentConfig
 {{- end }}
 
 {{/* Gives an object the labels and namespaces of this release, and prints no text. */}}
