@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -58,7 +59,7 @@ func (p *plane) installHubCRDs(ctx context.Context) error {
 	return p.installCRDs(ctx, func(file string) bool { return !ofClusters(file) })
 }
 
-// installCRDs installs the wanted CRDs of OCM, and all CRDs of Argo CD.
+// installCRDs installs the wanted CRDs of OCM, and the CRDs of Argo CD.
 func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) error {
 	ocm, err := p.ocmCRDs(wanted)
 	if err != nil {
@@ -67,6 +68,9 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 	argo, err := p.programs.manifests(p.argo.set, argoManifests+"/crds")
 	if err != nil {
 		return err
+	}
+	if p.opts.NoSetsOnClusters && p.name != hubName {
+		argo = slices.DeleteFunc(argo, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "applicationset") })
 	}
 	return installCRDs(ctx, p.client, append(ocm, argo...))
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,9 @@ type Options struct {
 	// HubControlPlaneOnly starts only etcd and kube-apiserver of the hub, with every CRD, and Maestro if Transport is
 	// TransportMaestro.
 	HubControlPlaneOnly bool
+	// NoSetsOnClusters leaves the CRD of ApplicationSets out of the clusters, where only argocd-server and the argocd CLI
+	// read the CRD. An API server needs 1.5 s of CPU for this CRD of 1 MB.
+	NoSetsOnClusters bool
 	// BasePort numbers the ports from this port, and a used port is an error. Default: the fleet looks for free ports.
 	BasePort int
 	// LeaseSeconds is the ManagedClusters' lease duration in seconds. The registration controller sets a cluster to
@@ -68,6 +72,9 @@ type Options struct {
 	CacheDir string
 	// SourceDir is the folder of the programs' modules. Default: e2e/programs of the checkout.
 	SourceDir string
+	// OnHub runs when the hub is ready, while the clusters join. The Fleet of OnHub has no clusters. Programs of its Run
+	// end with its Stop. Start returns after OnHub, and fails with the error of OnHub.
+	OnHub func(context.Context, *Fleet) error
 	// Progress receives a line for each step. By default, no lines are printed.
 	Progress io.Writer
 }

@@ -151,7 +151,7 @@ func (s *supervisor) startAll(ctx context.Context) error {
 			return err
 		}
 		close(hubReady)
-		return nil
+		return s.onHub(ctx)
 	})
 	for _, cluster := range s.clusters {
 		group.Go(func() error { return cluster.startCluster(ctx, hubReady) })
@@ -167,6 +167,20 @@ func (s *supervisor) startAll(ctx context.Context) error {
 	s.mu.Unlock()
 	s.save()
 	return nil
+}
+
+// onHub calls Options.OnHub with a Fleet of the hub alone.
+func (s *supervisor) onHub(ctx context.Context) error {
+	if s.opts.OnHub == nil {
+		return nil
+	}
+	status := s.status()
+	status.Planes = slices.DeleteFunc(status.Planes, func(p PlaneStatus) bool { return p.Name != hubName })
+	f, err := newFleet(s.paths, status, localControl{s})
+	if err != nil {
+		return err
+	}
+	return s.opts.OnHub(ctx, f)
 }
 
 func (s *supervisor) startGitServer(ctx context.Context) error {

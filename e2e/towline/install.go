@@ -97,10 +97,14 @@ func writeTemp(manifest string) (string, error) {
 	return file.Name(), file.Close()
 }
 
-// Install applies the objects that a user applies before the first ApplicationSet.
+// Install applies the objects that a user applies before the first ApplicationSet: to the hub, and to the clusters of the
+// Fleet. A Fleet of fleet.Options.OnHub has no clusters: InstallOnClusters does the rest.
 func Install(ctx context.Context, f *fleet.Fleet) error {
 	return apply(ctx, f, "deploy/install.yaml", "example/hub")
 }
+
+// InstallOnClusters applies the objects that a user applies to each cluster.
+func InstallOnClusters(ctx context.Context, f *fleet.Fleet) error { return apply(ctx, f) }
 
 // ApplyExamples applies the examples to the hub and its clusters, as a user does in addition to Towline.
 func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
@@ -127,6 +131,16 @@ func apply(ctx context.Context, f *fleet.Fleet, hub ...string) error {
 // WaitImported waits until the GitOpsCluster of example/hub has imported the clusters into the hub's Argo CD. An
 // earlier ApplicationSet finds no clusters, and generates again only half a minute later.
 func WaitImported(ctx context.Context, f *fleet.Fleet) error {
-	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for=condition=Ready", "gitopscluster/clusters", "--timeout=2m")
+	return waitImported(ctx, f, "condition=Ready")
+}
+
+// WaitImportedAll waits until the GitOpsCluster of example/hub has imported each cluster of the Fleet, also if Towline
+// runs before the clusters have joined.
+func WaitImportedAll(ctx context.Context, f *fleet.Fleet) error {
+	return waitImported(ctx, f, fmt.Sprintf("jsonpath={.status.clusters}=%d", len(f.Clusters())))
+}
+
+func waitImported(ctx context.Context, f *fleet.Fleet, condition string) error {
+	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for="+condition, "gitopscluster/clusters", "--timeout=2m")
 	return err
 }

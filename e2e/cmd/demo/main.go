@@ -73,38 +73,47 @@ func demo(ctx context.Context, transport string, open bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built := compile(ctx, binary, plugin, open)
-	f, err := fleet.Start(ctx, fleet.Options{
-		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
-		ArgoCD: versions(),
-	})
+	var t *towline.Towline
+	var hub *fleet.Fleet // runs Towline
+	install := func(ctx context.Context, f *fleet.Fleet) (err error) {
+		hub = f
+		t, err = installOnHub(ctx, f, binary, built)
+		return err
+	}
+	options := fleet.Options{
+		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport, ArgoCD: versions(), NoSetsOnClusters: true,
+	}
+	if transport == fleet.TransportHub {
+		options.OnHub = install // while the clusters join
+	}
+	f, err := fleet.Start(ctx, options)
+	defer func() {
+		for _, f := range []*fleet.Fleet{hub, f} {
+			if f != nil {
+				f.Stop()
+			}
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	defer f.Stop()
 	if transport == fleet.TransportMaestro {
 		say("Have the hub's API server ask towline-maestro for ManifestWorks: they are in Maestro (" + f.Hub.MaestroURL() + ")")
 		if _, err := towline.InstallMaestro(ctx, f); err != nil {
 			return err
 		}
+		if err := install(ctx, f); err != nil {
+			return err
+		}
 	}
-	say("Install Towline on the hub, and the rights of example/managed on the clusters")
-	if err := towline.Install(ctx, f); err != nil {
-		return err
-	}
-	if err := <-built; err != nil {
-		return err
-	}
-	t, err := towline.Run(ctx, f, binary, "towline")
-	if err != nil {
+	say("Apply the rights of example/managed to the clusters")
+	if err := towline.InstallOnClusters(ctx, f); err != nil {
 		return err
 	}
 	declared := make(chan error, 1)
 	go func() { declared <- towline.Declare(ctx, f) }() // only the later `kubectl towline check` reads the objects
-	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n",
-		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
-
 	say("Wait until the hub's Argo CD knows the clusters (the GitOpsCluster of example/hub)")
-	if err := towline.WaitImported(ctx, f); err != nil {
+	if err := towline.WaitImportedAll(ctx, f); err != nil {
 		return err
 	}
 	if err := guestbook(ctx, f); err != nil {
@@ -133,6 +142,24 @@ func demo(ctx context.Context, transport string, open bool) error {
 	case <-t.Exited():
 		return fmt.Errorf("towline ended: %w\n%s", t.Err(), t.LogTail(20))
 	}
+}
+
+// installOnHub applies Towline's objects and the examples to the hub, and starts the controller when built is finished.
+func installOnHub(ctx context.Context, f *fleet.Fleet, binary string, built <-chan error) (*towline.Towline, error) {
+	say("Install Towline and the GitOpsCluster of example/hub on the hub")
+	if err := towline.Install(ctx, f); err != nil {
+		return nil, err
+	}
+	if err := <-built; err != nil {
+		return nil, err
+	}
+	t, err := towline.Run(ctx, f, binary, "towline")
+	if err != nil {
+		return nil, err
+	}
+	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n\n",
+		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
+	return t, nil
 }
 
 // guestbook applies the example, and waits until the hub shows Healthy for every cluster.
