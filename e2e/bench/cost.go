@@ -151,8 +151,8 @@ func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"deliver", c.deliver}, {"first", c.first}, {"change", c.change}, {"burst", c.burst}, {"compare", c.compare}, {"rest", c.rest},
-		{"delete", c.delete},
+		{"deliver", c.deliver}, {"first", c.first}, {"change", c.change}, {"row", c.row}, {"burst", c.burst}, {"compare", c.compare},
+		{"rest", c.rest}, {"delete", c.delete},
 	} {
 		if err := c.phase(ctx, p.name, p.do); err != nil {
 			return fmt.Errorf("%s, %s: %w", kind.name, p.name, err)

@@ -13,12 +13,12 @@ func figuresOfCost() []Figure {
 		add("deliver.available", "… and reported", "s", 1)
 		add("delete.seconds", "deletion, until none is on the cluster", "s", 1)
 		add("delete.works", "… and no work is left", "s", 1)
-		for _, phase := range []string{"change", "burst"} {
+		for _, phase := range []string{"change", "row", "burst"} {
 			for _, p := range []string{"p50", "p99", "max"} {
 				add(phase+"."+p, phase+", until the hub shows it, "+p, "ms", 0)
 			}
 		}
-		for _, phase := range []string{"deliver", "first", "change", "burst", "compare", "rest", "delete"} {
+		for _, phase := range []string{"deliver", "first", "change", "row", "burst", "compare", "rest", "delete"} {
 			add(phase+".cpu", phase+", CPU of the agent", "s", 2)
 			add(phase+".memory", "… its memory", "MiB", 0)
 			add(phase+".work_writes", "… writes of works", "", 0)

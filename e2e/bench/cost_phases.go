@@ -48,7 +48,7 @@ func (c *agentCost) first(ctx context.Context) error {
 	if err := c.calm(ctx); err != nil {
 		return err
 	}
-	if err := c.turnAll(ctx); err != nil {
+	if err := c.turnAll(ctx, costParallel); err != nil {
 		return err
 	}
 	c.seen.changes.take()
@@ -69,17 +69,28 @@ func (c *agentCost) change(ctx context.Context) error {
 	return nil
 }
 
-// burst changes all Applications without waiting in between.
+// row changes all Applications one after the other, without waiting for the hub in between.
+func (c *agentCost) row(ctx context.Context) error {
+	if err := c.turnAll(ctx, 1); err != nil {
+		return err
+	}
+	c.delays("row")
+	return c.calm(ctx)
+}
+
+// burst changes all Applications at the same time.
 func (c *agentCost) burst(ctx context.Context) error {
-	if err := c.turnAll(ctx); err != nil {
+	if err := c.turnAll(ctx, costParallel); err != nil {
 		return err
 	}
 	c.delays("burst")
 	return c.calm(ctx)
 }
 
-func (c *agentCost) turnAll(ctx context.Context) error {
-	if err := each(ctx, c.Number, costParallel, c.turn); err != nil {
+// turnAll writes a new status of each Application by the given number of parallel requests, and waits until the hub
+// shows all of them.
+func (c *agentCost) turnAll(ctx context.Context, parallel int) error {
+	if err := each(ctx, c.Number, parallel, c.turn); err != nil {
 		return err
 	}
 	return c.seen.changes.wait(ctx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +20,9 @@ func (o *CostOptions) profiler() (address string, env map[string][]string, err e
 	if o.Profiles == "" {
 		return "", nil, nil
 	}
+	if err := os.MkdirAll(o.Profiles, 0o755); err != nil {
+		return "", nil, err
+	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -29,10 +33,10 @@ func (o *CostOptions) profiler() (address string, env map[string][]string, err e
 	}, free.Close()
 }
 
-// profile takes a CPU profile of the work agent during the delivery and the deletion, if Options.Profiles is set. The returned
-// function waits for the end of the profile.
+// profile takes a CPU profile of the work agent during the delivery, a burst of changes and the deletion, if Options.Profiles is
+// set. The returned function waits for the end of the profile.
 func (c *agentCost) profile(ctx context.Context, phase string) (wait func() error) {
-	if c.profiler == "" || !slices.Contains([]string{"deliver", "delete"}, phase) {
+	if c.profiler == "" || !slices.Contains([]string{"deliver", "burst", "delete"}, phase) {
 		return func() error { return nil }
 	}
 	done := make(chan error, 1)
