@@ -1,14 +1,11 @@
 package suite
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -40,130 +37,17 @@ func excused() []string {
 	return out
 }
 
-// rightsOf returns the rules of the roles bound to a subject, as "<verb> <resource>[/<subresource>][.<group>]".
-func rightsOf(ctx context.Context, who func(rbacv1.Subject) bool) []string {
-	GinkgoHelper()
-	var refs []client.ObjectKey
-	all, some := &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}
-	Expect(hub.List(ctx, all)).To(Succeed())
-	Expect(hub.List(ctx, some)).To(Succeed())
-	for _, b := range all.Items {
-		if slices.ContainsFunc(b.Subjects, who) {
-			refs = append(refs, client.ObjectKey{Name: b.RoleRef.Name})
-		}
-	}
-	for _, b := range some.Items {
-		switch {
-		case !slices.ContainsFunc(b.Subjects, who):
-		case b.RoleRef.Kind == "ClusterRole":
-			refs = append(refs, client.ObjectKey{Name: b.RoleRef.Name})
-		default:
-			refs = append(refs, client.ObjectKey{Namespace: b.Namespace, Name: b.RoleRef.Name})
-		}
-	}
-	var out []string
-	for _, ref := range refs {
-		out = append(out, rulesOf(ctx, ref)...)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-func rulesOf(ctx context.Context, ref client.ObjectKey) []string {
-	GinkgoHelper()
-	var rules []rbacv1.PolicyRule
-	if ref.Namespace == "" {
-		role := &rbacv1.ClusterRole{}
-		Expect(hub.Get(ctx, ref, role)).To(Succeed())
-		rules = role.Rules
-	} else {
-		role := &rbacv1.Role{}
-		Expect(hub.Get(ctx, ref, role)).To(Succeed())
-		rules = role.Rules
-	}
-	var out []string
-	for _, rule := range rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				for _, verb := range rule.Verbs {
-					out = append(out, right(verb, resource, group))
-				}
-			}
-		}
-	}
-	return out
-}
-
-func right(verb, resource, group string) string {
-	if group != "" {
-		resource += "." + group
-	}
-	return verb + " " + resource
-}
-
 // audited yields the lines of the hub's audit log, with the rotated parts of the log.
 func audited() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		GinkgoHelper()
-		files, err := filepath.Glob(strings.TrimSuffix(f.Hub.AuditLog(), ".log") + "*.log")
-		Expect(err).NotTo(HaveOccurred())
-		for _, name := range files {
-			file, err := os.Open(name)
+		for line, err := range towline.Audited(f) {
 			Expect(err).NotTo(HaveOccurred())
-			defer file.Close()
-			lines := bufio.NewScanner(file)
-			lines.Buffer(nil, 16<<20)
-			for lines.Scan() {
-				if !yield(lines.Bytes()) {
-					return
-				}
-			}
-			Expect(lines.Err()).NotTo(HaveOccurred())
-		}
-	}
-}
-
-// requestsOf returns the requests of users in the audit log, in the form of rightsOf.
-func requestsOf(did func(user string) bool) []string {
-	GinkgoHelper()
-	used := map[string]bool{}
-	for line := range audited() {
-		if r, ok := requestOf(line, did); ok {
-			used[r] = true
-			// A watch of this client-go lists first: as a part of the watch if the API server streams lists, and
-			// otherwise by a separate request.
-			if resource, watched := strings.CutPrefix(r, "watch "); watched {
-				used["list "+resource] = true
+			if !yield(line) {
+				return
 			}
 		}
 	}
-	out := make([]string, 0, len(used))
-	for r := range used {
-		out = append(out, r)
-	}
-	return out
-}
-
-// requestOf returns the right that a line of the audit log used. The result is false for a different user or a refused
-// request.
-func requestOf(line []byte, did func(user string) bool) (string, bool) {
-	GinkgoHelper()
-	var e struct {
-		Verb      string
-		User      struct{ Username string }
-		ObjectRef *struct{ Resource, Subresource, APIGroup string }
-		// ResponseStatus is missing while a watch runs.
-		ResponseStatus *struct{ Code int }
-	}
-	Expect(json.Unmarshal(line, &e)).To(Succeed())
-	if e.ObjectRef == nil || !did(e.User.Username) || e.ResponseStatus != nil && e.ResponseStatus.Code == 403 {
-		return "", false
-	}
-	resource := e.ObjectRef.Resource
-	if e.ObjectRef.Subresource != "" {
-		resource += "/" + e.ObjectRef.Subresource
-	}
-	return right(e.Verb, resource, e.ObjectRef.APIGroup), true
 }
 
 // wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole, and so does a run
@@ -231,12 +115,6 @@ func allowed(on client.Client, user, verb, group, resource, namespace string) fu
 	}
 }
 
-func account(namespace, name string) func(rbacv1.Subject) bool {
-	return func(s rbacv1.Subject) bool {
-		return s.Kind == "ServiceAccount" && s.Namespace == namespace && s.Name == name
-	}
-}
-
 // ownerless is a report without a work, in a separate namespace. Towline deletes the report after a minute. No spec
 // waits for the deletion.
 const ownerless = `
@@ -252,16 +130,26 @@ func checkRights(ctx context.Context) {
 	By("the report that no work owns")
 	Eventually(ctx, read(hub, raw("apps.open-cluster-management.io/v1alpha1", "ApplicationReport", "ownerless", "ownerless"))).Should(BeNil())
 	By("the rights of the controller and of the agents on the hub")
+	must := func(rights []string, err error) []string {
+		GinkgoHelper()
+		Expect(err).NotTo(HaveOccurred())
+		return rights
+	}
+	used := func(did func(user string) bool) []string {
+		GinkgoHelper()
+		requests, err := towline.RequestsOf(f, did)
+		return must(requests.Permitted, err)
+	}
 	controller := fmt.Sprintf("system:serviceaccount:%s:%s", towline.Namespace, towline.ServiceAccount)
 	usages := map[string]usage{
 		"the controller": {
-			Granted: rightsOf(ctx, account(towline.Namespace, towline.ServiceAccount)),
-			Used:    requestsOf(func(user string) bool { return user == controller }),
+			Granted: must(towline.RightsOf(ctx, hub, towline.Account(towline.Namespace, towline.ServiceAccount))),
+			Used:    used(func(user string) bool { return user == controller }),
 			Excused: excused(),
 		},
 		"the agents": {
-			Granted: rulesOf(ctx, client.ObjectKey{Name: "towline-agent"}),
-			Used: requestsOf(func(user string) bool {
+			Granted: must(towline.RulesOf(ctx, hub, client.ObjectKey{Name: "towline-agent"})),
+			Used: used(func(user string) bool {
 				return strings.HasSuffix(user, ":addon:towline-agent:agent:towline-agent-agent")
 			}),
 			// An apply of a missing object needs the right create, but the audit log records only a patch.

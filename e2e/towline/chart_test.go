@@ -1,22 +1,26 @@
 package towline_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"crypto/tls"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 )
-
-// user is Towline's user name on the hub.
-const user = "system:serviceaccount:" + towline.Namespace + ":" + towline.ServiceAccount
 
 // reportsCRD is a CRD that an uninstalled release must leave.
 const reportsCRD = "crd/multiclusterapplicationsetreports.apps.open-cluster-management.io"
@@ -53,6 +57,7 @@ func TestChartOnAHub(t *testing.T) {
 		{"it takes over what kubectl applied", takeOver},
 		{"Towline runs on the rights of the profile ocm", runs},
 		{"what the test of the release may read is enough", mayCheck},
+		{"towline-source answers, and uses each right from the chart", source},
 		{"an upgrade to the profile acm keeps CRDs and reports", upgrade},
 		{"Towline runs on the rights of the profile acm", runs},
 		{"removal in the order of the docs keeps CRDs and reports", remove},
@@ -85,9 +90,24 @@ func runs(h *hub) {
 	stop := h.start()
 	h.ready()
 	stop()
-	if refused := h.refused(); len(refused) > 0 {
-		h.Errorf("the API server refused:\n%s", strings.Join(refused, "\n"))
+	h.used(towline.ServiceAccount)
+}
+
+// used returns the rights that a ServiceAccount of Towline's namespace has used. A refused request fails the test.
+func (h *hub) used(account string) []string {
+	h.Helper()
+	name := "system:serviceaccount:" + towline.Namespace + ":" + account
+	requests, err := towline.RequestsOf(h.fleet, func(user string) bool { return user == name })
+	if err != nil {
+		h.Fatal(err)
 	}
+	if len(requests.Permitted) == 0 {
+		h.Errorf("the audit log has no request of %s", account)
+	}
+	if len(requests.Refused) > 0 {
+		h.Errorf("the API server refused:\n%s", strings.Join(requests.Refused, "\n"))
+	}
+	return requests.Permitted
 }
 
 func mayCheck(h *hub) {
@@ -111,6 +131,64 @@ func mayCheck(h *hub) {
 	}
 	h.kubectl("delete", "--namespace="+towline.Namespace, "pod/towline-check", "serviceaccount/towline-check", "--now")
 	h.kubectl("delete", "clusterrole/towline-check", "clusterrolebinding/towline-check")
+}
+
+func source(h *hub) {
+	const name = "towline-source"
+	process, address, err := towline.InstallSource(h.Context(), h.fleet, "source.managedResources=guarded",
+		"metrics.readers[0].namespace="+towline.Namespace, "metrics.readers[0].name=prometheus")
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer process.Stop()
+	h.kubectl("get", "repositories", "--namespace=cluster1")
+	h.scrape(address, "towline_source_failures_total", "towline_source_managed_resources_failures_total")
+
+	ctrl.SetLogger(logr.Discard())
+	c, err := client.New(h.fleet.Hub.RESTConfig(), client.Options{})
+	if err != nil {
+		h.Fatal(err)
+	}
+	granted, err := towline.RightsOf(h.Context(), c, towline.Account(towline.Namespace, name))
+	if err != nil || len(granted) == 0 {
+		h.Fatalf("the rights of %s are %v: %v", name, granted, err)
+	}
+	var never []string
+	err = wait.PollUntilContextTimeout(h.Context(), time.Second, time.Minute, true, func(context.Context) (bool, error) {
+		used := h.used(name)
+		never = slices.DeleteFunc(slices.Clone(granted), func(right string) bool { return slices.Contains(used, right) })
+		return len(never) == 0, nil
+	})
+	if err != nil {
+		h.Errorf("granted and never used: %s", strings.Join(never, ", "))
+	}
+}
+
+// scrape reads metrics as the ServiceAccount prometheus. A missing metric fails the test.
+func (h *hub) scrape(address string, metrics ...string) {
+	h.Helper()
+	h.kubectl("create", "serviceaccount", "prometheus", "--namespace="+towline.Namespace)
+	token := h.kubectl("create", "token", "prometheus", "--namespace="+towline.Namespace)
+	request, err := http.NewRequestWithContext(h.Context(), http.MethodGet, address+"/metrics", http.NoBody)
+	if err != nil {
+		h.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	answer, err := insecure.Do(request)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, metric := range metrics {
+		if answer.StatusCode != http.StatusOK || !strings.Contains(string(text), metric+"{") {
+			h.Errorf("%d, without %s:\n%.500s", answer.StatusCode, metric, text)
+		}
+	}
 }
 
 func upgrade(h *hub) {
@@ -193,40 +271,6 @@ func (h *hub) ready() {
 		"spec: {project: default, destination: {server: \"https://kubernetes.default.svc\"}, source: {repoURL: \"https://none.example\"}}}")
 	h.kubectl("wait", "--namespace=argocd", "application/probe", "--for=jsonpath={.status.conditions[0].type}", "--timeout=60s")
 	h.kubectl("delete", "--namespace=argocd", "application/probe", "--timeout=60s")
-}
-
-// refused returns Towline's requests in the audit log that the API server refused.
-func (h *hub) refused() (found []string) {
-	h.Helper()
-	file, err := os.Open(h.fleet.Hub.AuditLog())
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	all := 0
-	for lines.Scan() {
-		var e struct {
-			Verb, RequestURI string
-			User             struct{ Username string }
-			ResponseStatus   struct{ Code int }
-		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			h.Fatal(err)
-		}
-		if e.User.Username != user {
-			continue
-		}
-		all++
-		if e.ResponseStatus.Code == 403 {
-			found = append(found, e.Verb+" "+e.RequestURI)
-		}
-	}
-	if all == 0 {
-		h.Error("the audit log has no request of Towline")
-	}
-	return found
 }
 
 func (h *hub) kubectl(args ...string) string {

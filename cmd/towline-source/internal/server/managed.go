@@ -148,6 +148,9 @@ var answers = []struct {
 	{errTooMany, http.StatusTooManyRequests, "busy"},
 }
 
+// hubFails is the reason of all further errors.
+const hubFails = "hub"
+
 // answer answers a request that changed nothing. The text names nothing of the hub: the cluster chose the content.
 func (s *managedStorage) answer(w http.ResponseWriter, err error, cluster, work string) {
 	for _, a := range answers {
@@ -159,7 +162,7 @@ func (s *managedStorage) answer(w http.ResponseWriter, err error, cluster, work 
 			return
 		}
 	}
-	managed.Failures.WithLabelValues("hub").Inc()
+	managed.Failures.WithLabelValues(hubFails).Inc()
 	s.log.Info("Managed resources were not written to Argo CD's Redis", "cluster", cluster, "work", work, "error", err.Error())
 	http.Error(w, "towline-source cannot write to Argo CD's Redis", http.StatusServiceUnavailable)
 }

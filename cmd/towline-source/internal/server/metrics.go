@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 )
 
 var failed = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -16,6 +18,12 @@ var failed = prometheus.NewCounterVec(prometheus.CounterOpts{
 func init() {
 	for _, f := range slices.Concat(failures, []failure{tooLarge, unusable, other}) {
 		failed.WithLabelValues(f.reason) // Prometheus sees no increase in a series without a first value
+	}
+	managed.Failures.WithLabelValues(hubFails)
+	for _, a := range answers {
+		if a.reason != "" {
+			managed.Failures.WithLabelValues(a.reason)
+		}
 	}
 	legacyregistry.RawMustRegister(failed)
 }
