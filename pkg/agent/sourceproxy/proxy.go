@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
+
+	"github.com/towline-io/towline/pkg/pace"
 )
 
 const (
@@ -68,6 +70,8 @@ type Proxy struct {
 	logs    rate.Sometimes
 
 	slotTimeout, answerTimeout, keptTimeout time.Duration
+
+	pace pace.Pace
 }
 
 func newProxy(hub Hub, identity *identity, log logr.Logger) *Proxy {
@@ -75,7 +79,7 @@ func newProxy(hub Hub, identity *identity, log logr.Logger) *Proxy {
 		hub: hub, identity: identity, log: log,
 		slots: make(chan struct{}, maxRequests), reading: make(chan struct{}, maxReading),
 		logs:        rate.Sometimes{Interval: logInterval},
-		slotTimeout: slotTimeout, answerTimeout: answerTimeout, keptTimeout: keptTimeout,
+		slotTimeout: slotTimeout, answerTimeout: answerTimeout, keptTimeout: keptTimeout, pace: pace.Default,
 	}
 }
 
@@ -109,6 +113,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, repository, rest string) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body, w = p.pace.Body(w, r), p.pace.Writer(w) // a slow client must not keep its place
 	question, err := questionOf(r, repository, rest)
 	if err != nil {
 		http.Error(w, "The request cannot be read.", http.StatusBadRequest)

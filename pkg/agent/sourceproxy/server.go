@@ -12,7 +12,8 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = time.Minute
 
-	// streamTimeout ends a request whose client does not read or write. A fetch of a large repository may take long.
+	// streamTimeout ends a request outside of the proxy, for example a refused request. Package pace ends the requests of
+	// slow clients to the proxy.
 	streamTimeout = time.Hour
 
 	// stopTimeout is the time for running requests after the end of the agent's context.

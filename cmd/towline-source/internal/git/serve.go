@@ -53,14 +53,14 @@ func Refused(r *http.Request, path string) (code int, message string) {
 	return http.StatusNotFound, "towline-source has no such path: " + RefsPath + " and " + PackPath + " exist"
 }
 
-// Serve answers a permitted request from the mirror. Nothing is held whole: the answer streams.
+// Serve answers a permitted request from the mirror. Nothing is held whole: the answer streams. w sends each written part
+// at once, so that a proxy passes the progress of a long answer on.
 func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error {
 	var env []string
 	if p := r.Header.Get("Git-Protocol"); protocols.MatchString(p) {
 		env = append(env, "GIT_PROTOCOL="+p)
 	}
 	w.Header().Set("Cache-Control", "no-cache, max-age=0, must-revalidate")
-	out := flusher{w}
 	if path == RefsPath {
 		w.Header().Set("Content-Type", "application/x-"+service+"-advertisement")
 		if !strings.Contains(r.Header.Get("Git-Protocol"), "version=2") { // in version 2, the capabilities name the service
@@ -68,14 +68,14 @@ func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error
 				return err
 			}
 		}
-		return pipe(r.Context(), m.Dir, env, nil, out, "upload-pack", "--stateless-rpc", "--strict", "--advertise-refs", ".")
+		return pipe(r.Context(), m.Dir, env, nil, w, "upload-pack", "--stateless-rpc", "--strict", "--advertise-refs", ".")
 	}
 	body, err := plainBody(w, r)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-"+service+"-result")
-	err = pipe(r.Context(), m.Dir, append(env, cheapPacks...), body, out, "upload-pack", "--stateless-rpc", "--strict", ".")
+	err = pipe(r.Context(), m.Dir, append(env, cheapPacks...), body, w, "upload-pack", "--stateless-rpc", "--strict", ".")
 	if errors.Is(err, context.Canceled) {
 		return nil // the client has left
 	}
@@ -105,18 +105,3 @@ func plainBody(w http.ResponseWriter, r *http.Request) (io.Reader, error) {
 
 // packet returns a text as a packet of Git's protocol: four hex digits with the length, and the text.
 func packet(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
-
-// flusher sends each written part at once, so that a proxy passes the progress of a long answer on.
-type flusher struct {
-	to http.ResponseWriter
-}
-
-func (f flusher) Write(p []byte) (int, error) {
-	n, err := f.to.Write(p)
-	if err == nil {
-		if flush, ok := f.to.(http.Flusher); ok {
-			flush.Flush()
-		}
-	}
-	return n, err
-}

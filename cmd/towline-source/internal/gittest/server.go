@@ -30,6 +30,9 @@ type Server struct {
 	// Requests counts the requests for packs and for references.
 	Packs, Refs atomic.Int32
 
+	// Asked is called for each request; nil for nothing.
+	Asked func()
+
 	// Down makes the server answer each request with 503.
 	Down atomic.Bool
 
@@ -47,6 +50,9 @@ func New(t *testing.T) *Server {
 	backend := filepath.Join(strings.TrimSpace(Git(t, "", "--exec-path")), "git-http-backend")
 	handler := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(s.bare), "GIT_HTTP_EXPORT_ALL=1"}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Asked != nil {
+			s.Asked()
+		}
 		user, password, _ := r.BasicAuth()
 		switch {
 		case s.Down.Load():

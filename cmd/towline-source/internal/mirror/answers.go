@@ -15,15 +15,18 @@ const (
 // Answer returns the answer to a question about the references, from a mirror that is as new as the Git server. A commit
 // makes all clusters ask the same questions, so the answer comes from memory until the references change. Requests at
 // the same time share a call of read. The end of a request does not end the call.
-func (m *Mirrors) Answer(ctx context.Context, r Repository, question string, read func(context.Context, git.Mirror) (*git.Answer, error)) (
-	*git.Answer, error,
-) {
-	e := m.entry(r)
-	if !m.fresh(e, r) {
-		if err := m.refresh(ctx, e, r); err != nil {
-			return nil, err
-		}
+func (m *Mirrors) Answer(
+	ctx context.Context, r Repository, question string, place Place, read func(context.Context, git.Mirror) (*git.Answer, error),
+) (*git.Answer, error) {
+	e, err := m.current(ctx, r)
+	if err != nil {
+		return nil, err
 	}
+	leave, err := place(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	digest, kept := m.answer(e, question)
 	if kept != nil {
 		return kept, nil

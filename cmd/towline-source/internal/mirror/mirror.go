@@ -151,31 +151,52 @@ func (m *Mirrors) State(r Repository) (State, bool) {
 	return e.state, true
 }
 
+// A Place takes a place for a process of git, and returns the function that gives the place back. A look at a Git server
+// takes no place.
+type Place func(context.Context) (done func(), err error)
+
 // Use calls serve with a mirror that is as new as the Git server. Wanted are commits that the mirror must have: without
 // a wanted commit, Use looks at the Git server again, because a second process of towline-source may have answered the
-// request for the references. Use returns the error of the look, or the error of serve.
-func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, serve func(git.Mirror) error) error {
-	e := m.entry(r)
-	if !m.fresh(e, r) {
-		if err := m.refresh(ctx, e, r); err != nil {
-			return err
-		}
+// request for the references. Use returns the error of the look, of place, or of serve.
+func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, place Place, serve func(git.Mirror) error) error {
+	e, err := m.current(ctx, r)
+	if err != nil {
+		return err
 	}
-	if len(wanted) > 0 && !e.has(ctx, wanted) {
-		m.Stale(r.Address)
-		if err := m.refresh(ctx, e, r); err != nil {
-			return err
-		}
+	served, err := e.serve(ctx, wanted, place, serve)
+	if served || err != nil {
+		return err
 	}
-	e.using.RLock()
-	defer e.using.RUnlock()
-	return serve(e.Mirror)
+	m.Stale(r.Address)
+	if err := m.refresh(ctx, e, r); err != nil {
+		return err
+	}
+	_, err = e.serve(ctx, nil, place, serve)
+	return err
 }
 
-func (e *entry) has(ctx context.Context, objects []string) bool {
+// current returns the entry of a repository, as new as the Git server.
+func (m *Mirrors) current(ctx context.Context, r Repository) (*entry, error) {
+	e := m.entry(r)
+	if m.fresh(e, r) {
+		return e, nil
+	}
+	return e, m.refresh(ctx, e, r)
+}
+
+// serve calls serve at a place, unless the mirror lacks a wanted commit.
+func (e *entry) serve(ctx context.Context, wanted []string, place Place, serve func(git.Mirror) error) (served bool, err error) {
+	done, err := place(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
 	e.using.RLock()
 	defer e.using.RUnlock()
-	return e.Has(ctx, objects)
+	if len(wanted) > 0 && !e.Has(ctx, wanted) {
+		return false, nil
+	}
+	return true, serve(e.Mirror)
 }
 
 func (m *Mirrors) entry(r Repository) *entry {

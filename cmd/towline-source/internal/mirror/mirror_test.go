@@ -20,6 +20,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
+// unlimited are places without a limit.
+func unlimited(context.Context) (func(), error) { return func() {}, nil }
+
 // world is mirrors with a clock of the test, and a repository.
 type world struct {
 	*testing.T
@@ -72,7 +75,7 @@ func (w *world) pass(d time.Duration) {
 
 // main returns the commit of a branch in the mirror.
 func (w *world) main(wanted ...string) (out string, err error) {
-	err = w.Use(w.Context(), w.repo, wanted, func(m git.Mirror) error {
+	err = w.Use(w.Context(), w.repo, wanted, unlimited, func(m git.Mirror) error {
 		out = strings.TrimSpace(gittest.Git(w.T, m.Dir, "rev-parse", "HEAD"))
 		return nil
 	})
@@ -212,7 +215,7 @@ func TestFurtherReferences(t *testing.T) {
 	w := newWorld(t)
 	w.server.Push("HEAD:refs/pull/7/head")
 	w.repo.References = []string{"refs/pull/7/head", "refs/pull/8/head"}
-	err := w.Use(w.Context(), w.repo, nil, func(m git.Mirror) error {
+	err := w.Use(w.Context(), w.repo, nil, unlimited, func(m git.Mirror) error {
 		gittest.Git(t, m.Dir, "rev-parse", "refs/pull/7/head")
 		return nil
 	})
@@ -230,7 +233,7 @@ func TestReferencesOfTwoClusters(t *testing.T) {
 		t.Helper()
 		repo := w.repo
 		repo.References = references
-		err := w.Use(t.Context(), repo, nil, func(m git.Mirror) error {
+		err := w.Use(t.Context(), repo, nil, unlimited, func(m git.Mirror) error {
 			for _, ref := range references {
 				gittest.Git(t, m.Dir, "rev-parse", ref)
 			}
@@ -266,7 +269,7 @@ func TestAnswers(t *testing.T) {
 	reads := 0
 	ask := func(question string, length int) string {
 		t.Helper()
-		out, err := w.Answer(t.Context(), w.repo, question, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
+		out, err := w.Answer(t.Context(), w.repo, question, unlimited, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
 			reads++
 			head, err := gittest.Try(ctx, m.Dir, "rev-parse", "HEAD")
 			return &git.Answer{Body: []byte(head + question + strings.Repeat(" ", length))}, err
@@ -298,7 +301,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d bytes are kept, and %d counted", kept, w.kept)
 	}
 	failing := errors.New("broken")
-	_, err := w.Answer(t.Context(), w.repo, "fails", func(context.Context, git.Mirror) (*git.Answer, error) { return nil, failing })
+	_, err := w.Answer(t.Context(), w.repo, "fails", unlimited, func(context.Context, git.Mirror) (*git.Answer, error) { return nil, failing })
 	if !errors.Is(err, failing) {
 		t.Errorf("the error is %v", err)
 	}
@@ -309,10 +312,45 @@ func TestClientLeaves(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := w.Use(ctx, w.repo, nil, func(git.Mirror) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := w.Use(ctx, w.repo, nil, unlimited, func(git.Mirror) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := w.main(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPlaces: a look at the Git server takes no place. A slow Git server would otherwise hold the places of a cluster, and
+// the places of all clusters.
+func TestPlaces(t *testing.T) {
+	w := newWorld(t)
+	taken := 0
+	place := func(context.Context) (func(), error) {
+		if taken++; taken > 1 {
+			t.Error("a second place")
+		}
+		return func() { taken-- }, nil
+	}
+	w.server.Asked = func() {
+		if taken > 0 {
+			t.Error("a look at the Git server with a place")
+		}
+	}
+	missing := strings.Repeat("0", 40) // a second look follows
+	if err := w.Use(t.Context(), w.repo, []string{missing}, place, func(git.Mirror) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	read := func(context.Context, git.Mirror) (*git.Answer, error) { return &git.Answer{}, nil }
+	w.pass(4 * time.Second)
+	if _, err := w.Answer(t.Context(), w.repo, "a", place, read); err != nil {
+		t.Error(err)
+	}
+	if looks := w.server.Refs.Load(); looks != 4 || taken != 0 {
+		t.Errorf("%d looks, and %d places are left over", looks, taken)
+	}
+	full := errors.New("full")
+	_, err := w.Answer(t.Context(), w.repo, "a", func(context.Context) (func(), error) { return nil, full }, read)
+	if !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -16,11 +16,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+	"github.com/towline-io/towline/pkg/pace"
 )
 
 // handler answers Git's requests of the clusters.
@@ -28,6 +30,7 @@ type handler struct {
 	hub     Hub
 	mirrors *mirror.Mirrors
 	limits  *limits
+	pace    pace.Pace
 	log     logr.Logger
 
 	// managed writes the managed resources of Applications; nil if the hub takes none.
@@ -59,12 +62,13 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		http.Error(w, message, code)
 		return
 	}
-	done, ok := h.limits.ofCluster(r.Context(), cluster)
+	own, leave, ok := h.limits.enter(cluster)
 	if !ok {
 		tooMany(w)
 		return
 	}
-	defer done()
+	defer leave()
+	r.Body, w = h.pace.Body(w, r), h.pace.Writer(w)
 	access, err := h.hub.Credential(r.Context(), grant)
 	if err != nil {
 		h.fail(w, err, cluster, name)
@@ -77,7 +81,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	}
 	answer := &begun{ResponseWriter: w}
 	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References}
-	err = h.answer(answer, r, path, repository, body)
+	err = h.answer(answer, r, path, repository, body, own)
 	switch {
 	case err == nil:
 	case answer.begun:
@@ -100,13 +104,17 @@ func tooMany(w http.ResponseWriter) {
 	http.Error(w, errTooMany.Error(), http.StatusTooManyRequests)
 }
 
-// answer answers a permitted request: a question about the references from memory, and all other requests by git.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, path string, repository mirror.Repository, body body) error {
+// answer answers a permitted request: a question about the references from memory, and all other requests by git. The
+// request takes a place after the look at the Git server, because a Git server may take minutes.
+func (h *handler) answer(
+	w http.ResponseWriter, r *http.Request, path string, repository mirror.Repository, body body, own *semaphore.Weighted,
+) error {
 	if body.question != "" {
-		out, err := h.mirrors.Answer(r.Context(), repository, body.question, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
-			done, ok := h.limits.of(ctx, h.limits.questions)
-			if !ok {
-				return nil, errTooMany
+		place := func(ctx context.Context) (func(), error) { return h.limits.take(ctx, own) }
+		out, err := h.mirrors.Answer(r.Context(), repository, body.question, place, func(ctx context.Context, m git.Mirror) (*git.Answer, error) {
+			done, err := h.limits.take(ctx, h.limits.questions)
+			if err != nil {
+				return nil, err
 			}
 			defer done()
 			asked := r.Clone(ctx) // further requests wait for the answer, so a client that leaves must not end the answer
@@ -122,12 +130,8 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, path string, re
 			return err
 		}
 	}
-	done, ok := h.limits.of(r.Context(), h.limits.all)
-	if !ok {
-		return errTooMany
-	}
-	defer done()
-	return h.mirrors.Use(r.Context(), repository, body.wanted, func(m git.Mirror) error { return m.Serve(w, r, path) })
+	places := func(ctx context.Context) (func(), error) { return h.limits.take(ctx, own, h.limits.all) }
+	return h.mirrors.Use(r.Context(), repository, body.wanted, places, func(m git.Mirror) error { return m.Serve(w, r, path) })
 }
 
 // fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
@@ -170,13 +174,6 @@ type begun struct {
 func (b *begun) Write(p []byte) (int, error) {
 	b.begun = true
 	return b.ResponseWriter.Write(p)
-}
-
-// Flush implements http.Flusher.
-func (b *begun) Flush() {
-	if f, ok := b.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
 }
 
 // wantLine matches a wanted object in a request of git.

@@ -19,14 +19,18 @@ const (
 	// maxQuestions is the maximum number of processes of git for answers about references. The answers are short, and must
 	// not wait for the packs: the agent of a cluster repeats an earlier answer after ten seconds.
 	maxQuestions = 16
+
+	// maxWrites is the maximum number of managed resources that are read at the same time. A read needs up to 100 MB of
+	// memory.
+	maxWrites = 4
 )
 
 // limits bound the answered requests at the same time. Further requests wait in order: Argo CD tries a refused request
 // again only minutes later, and a commit makes all clusters ask at the same time.
 type limits struct {
-	byCluster      int64
-	all, questions *semaphore.Weighted
-	patience       time.Duration
+	byCluster              int64
+	all, questions, writes *semaphore.Weighted
+	patience               time.Duration
 
 	mu       sync.Mutex
 	clusters map[string]*places
@@ -41,50 +45,50 @@ type places struct {
 func newLimits(all, byCluster int) *limits {
 	return &limits{
 		byCluster: int64(byCluster), all: semaphore.NewWeighted(int64(all)), questions: semaphore.NewWeighted(maxQuestions),
-		patience: patience, clusters: map[string]*places{},
+		writes: semaphore.NewWeighted(maxWrites), patience: patience, clusters: map[string]*places{},
 	}
 }
 
-// ofCluster takes a place for a request of a cluster, and returns the function that gives the place back. The bool is
-// false without a free place in time.
-func (l *limits) ofCluster(ctx context.Context, cluster string) (func(), bool) {
+// enter counts a request of a cluster, and returns the cluster's places, and the function for the end of the request. The
+// bool is false if the cluster has too many requests.
+func (l *limits) enter(cluster string) (own *semaphore.Weighted, leave func(), ok bool) {
 	l.mu.Lock()
-	own := l.clusters[cluster]
-	if own == nil {
-		own = &places{Weighted: semaphore.NewWeighted(l.byCluster)}
-		l.clusters[cluster] = own
+	defer l.mu.Unlock()
+	c := l.clusters[cluster]
+	if c == nil {
+		c = &places{Weighted: semaphore.NewWeighted(l.byCluster)}
+		l.clusters[cluster] = c
 	}
-	own.requests++
-	full := own.requests > maxWaiting
-	l.mu.Unlock()
-	leave := func() {
+	if c.requests >= maxWaiting {
+		return nil, nil, false
+	}
+	c.requests++
+	return c.Weighted, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if own.requests--; own.requests == 0 {
+		if c.requests--; c.requests == 0 {
 			delete(l.clusters, cluster)
 		}
-	}
-	if full || !l.take(ctx, own.Weighted) {
-		leave()
-		return nil, false
-	}
-	return func() {
-		own.Release(1)
-		leave()
 	}, true
 }
 
-// of takes one of the places for processes of git, and returns the function that gives the place back. The bool is false
-// without a free place in time.
-func (l *limits) of(ctx context.Context, places *semaphore.Weighted) (func(), bool) {
-	if !l.take(ctx, places) {
-		return nil, false
-	}
-	return func() { places.Release(1) }, true
-}
-
-func (l *limits) take(ctx context.Context, from *semaphore.Weighted) bool {
+// take takes one of each kind of places, and returns the function that gives the places back. take fails without free
+// places in time.
+func (l *limits) take(ctx context.Context, kinds ...*semaphore.Weighted) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
-	return from.Acquire(ctx, 1) == nil
+	taken := 0
+	done = func() {
+		for _, places := range kinds[:taken] {
+			places.Release(1)
+		}
+	}
+	for _, places := range kinds {
+		if places.Acquire(ctx, 1) != nil {
+			done()
+			return nil, errTooMany
+		}
+		taken++
+	}
+	return done, nil
 }

@@ -39,8 +39,9 @@ type managedStorage struct {
 	busy busy
 }
 
-// maxWrites is the maximum number of requests with a body at the same time. A request needs up to 100 MB of memory.
-const maxWrites = 4
+// maxBodies is the maximum number of requests with a body at the same time. A body has up to 2 MiB. A slow client holds
+// a place here, and none of the few places for writes.
+const maxBodies = 16
 
 // busy has the clusters with a request with a body. A cluster has a single such request at a time, and further requests
 // are refused, because an agent sends one request after another.
@@ -54,7 +55,7 @@ type busy struct {
 func (b *busy) begin(cluster string) (func(), bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.clusters[cluster] || len(b.clusters) >= maxWrites {
+	if b.clusters[cluster] || len(b.clusters) >= maxBodies {
 		return nil, false
 	}
 	if b.clusters == nil {
@@ -99,7 +100,7 @@ func (s *managedStorage) Connect(ctx context.Context, name string, _ runtime.Obj
 	by, _ := request.UserFrom(ctx)
 	cluster := request.NamespaceValue(ctx)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.take(r, by, cluster, name); err != nil {
+		if err := s.take(w, r, by, cluster, name); err != nil {
 			s.answer(w, err, cluster, name)
 			return
 		}
@@ -108,7 +109,7 @@ func (s *managedStorage) Connect(ctx context.Context, name string, _ runtime.Obj
 }
 
 // take carries out a request.
-func (s *managedStorage) take(r *http.Request, by user.Info, cluster, work string) error {
+func (s *managedStorage) take(w http.ResponseWriter, r *http.Request, by user.Info, cluster, work string) error {
 	digest := r.URL.Query().Get(managedresources.Digest)
 	switch {
 	case !ofCluster(by, cluster):
@@ -123,13 +124,18 @@ func (s *managedStorage) take(r *http.Request, by user.Info, cluster, work strin
 		return errTooMany
 	}
 	defer done()
-	body, err := io.ReadAll(io.LimitReader(r.Body, managedresources.MaxCompressed+1))
+	body, err := io.ReadAll(io.LimitReader(s.pace.Body(w, r), managedresources.MaxCompressed+1))
 	switch {
 	case err != nil:
 		return errors.Join(managed.ErrInvalid, err)
 	case len(body) > managedresources.MaxCompressed:
 		return managedresources.ErrTooLarge
 	}
+	written, err := s.limits.take(r.Context(), s.limits.writes)
+	if err != nil {
+		return err
+	}
+	defer written()
 	return s.managed.Put(r.Context(), cluster, work, body)
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/pace"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -92,7 +93,7 @@ func New(o *Options, hub Hub, mirrors *mirror.Mirrors, entries *managed.Entries,
 		return nil, err
 	}
 	return install(config, scheme, &handler{
-		hub: hub, mirrors: mirrors, managed: entries, log: log,
+		hub: hub, mirrors: mirrors, managed: entries, log: log, pace: pace.Default,
 		limits: newLimits(o.MaxRequests, o.MaxClusterRequests),
 	})
 }

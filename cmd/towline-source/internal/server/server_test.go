@@ -32,6 +32,7 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/pace"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -84,7 +85,10 @@ type world struct {
 	redis   *miniredis.Miniredis
 }
 
-func serve(t *testing.T) *world {
+func serve(t *testing.T) *world { return serveAt(t, pace.Default) }
+
+// serveAt is serve with the pace of the slowest permitted client.
+func serveAt(t *testing.T, slowest pace.Pace) *world {
 	t.Helper()
 	server := gittest.New(t)
 	w := &world{
@@ -119,7 +123,7 @@ func serve(t *testing.T) *world {
 		Grants: fakeDeliveries{}, Redis: argocache.NewRedis(argocache.Address{HostPort: w.redis.Addr()}), Home: "argocd",
 		Open: func() bool { return true }, MaxBytes: 1 << 20, Log: testr.New(t),
 	})
-	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t), managed: entries})
+	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t), managed: entries, pace: slowest})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,9 +391,13 @@ func TestList(t *testing.T) {
 func TestLimits(t *testing.T) {
 	w := serve(t)
 	w.limits.byCluster, w.limits.patience = 1, 100*time.Millisecond
-	done, ok := w.limits.ofCluster(t.Context(), cluster)
-	if !ok {
+	own, leave, ok := w.limits.enter(cluster)
+	if !ok || !own.TryAcquire(1) {
 		t.Fatal("no place")
+	}
+	done := func() {
+		own.Release(1)
+		leave()
 	}
 	path := source.Path(cluster, source.Name("default", w.git.URL)) + "/info/refs?service=git-upload-pack"
 	if code, body := w.get(path); code != http.StatusTooManyRequests {
