@@ -109,7 +109,6 @@ type block struct{ reason, words string }
 func (d *decision) firstBlock(i Intent, on subject) *block {
 	for g := range Gates.Of(i) {
 		if a := g.Check(d, on); a.Words != "" {
-			d.plan.Trace = append(d.plan.Trace, gate.TraceEntry{Gate: g.Name, Words: a.Words})
 			d.plan.Backoff = d.plan.Backoff || g.Backoff
 			d.wait(a.After)
 			return &block{g.Reason, a.Words}

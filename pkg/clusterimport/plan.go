@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
-	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Plan is the result of a decision about a GitOpsCluster. Apply the fields in order.
@@ -46,9 +45,6 @@ type Plan struct {
 	// retry with increasing delays.
 	After   time.Duration
 	Backoff bool
-
-	// Trace are the gates that blocked, in order.
-	Trace []gate.TraceEntry
 }
 
 // Verb is the action of a step.

@@ -75,9 +75,7 @@ func init() { // the gates call functions that read the table
 // blocked checks the gates of an intent, and reports whether a gate blocks.
 func (d *decision) blocked(i Intent) bool {
 	for g := range Gates.Of(i) {
-		a := g.Check(d)
-		d.plan.Trace = append(d.plan.Trace, gate.TraceEntry{Gate: g.Name, Words: a.Words})
-		if a.Words != "" {
+		if a := g.Check(d); a.Words != "" {
 			d.wait(a.After)
 			return true
 		}

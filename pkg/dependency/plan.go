@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -36,9 +35,6 @@ type Plan struct {
 
 	// After is when to decide again without a change; zero for never.
 	After time.Duration
-
-	// Trace are the checked gates, in order.
-	Trace []gate.TraceEntry
 }
 
 // Step is a write of a work.

@@ -1,4 +1,3 @@
-// Package gate defines a table of reasons to wait, as used by every decision of Towline (pkg/delivery,
-// pkg/dependency, pkg/clusterimport). The package also defines the trace of a decision: the answers of the gates. The
-// rules are in the tables.
+// Package gate defines a table of reasons to wait, for the decisions of pkg/dependency and pkg/clusterimport. The rules
+// are in the tables. The package also defines the trace of a decision of pkg/delivery: the answers of the gates.
 package gate

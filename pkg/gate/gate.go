@@ -13,10 +13,8 @@ type Gate[I comparable, F any] struct {
 	// Name is the unique name in the table.
 	Name string
 
-	// Type and Reason are the fields of the condition that shows the gate. Type is empty if the table has one type
-	// for all gates, or if the notice of the whole process covers the gate. Reason is empty if the refusal has the
-	// reason, or if no condition shows the gate.
-	Type, Reason string
+	// Reason is the reason of the condition that shows the gate; empty if no condition shows the gate.
+	Reason string
 
 	// Blocks are the intents that the gate can block.
 	Blocks []I
@@ -42,18 +40,10 @@ func (t Table[I, F]) Of(intent I) iter.Seq[*Gate[I, F]] {
 	}
 }
 
-// Named returns the gate with the name. Named panics for an unknown name.
-func (t Table[I, F]) Named(name string) *Gate[I, F] {
-	return &t[slices.IndexFunc(t, func(g Gate[I, F]) bool { return g.Name == name })]
-}
-
 // Answer is why a gate blocks. The zero value means: the check passes.
 type Answer struct {
 	// Words are the reason, for the user who can remove the reason; empty for a passed check.
 	Words string
-
-	// Type and Reason replace the fields of the gate, unless empty.
-	Type, Reason string
 
 	// After is the maximum length of the wait; zero if only an event ends the wait.
 	After time.Duration

@@ -27,12 +27,9 @@ func TestTable(t *testing.T) {
 		}
 		break
 	}
-	if g := table.Named("third"); g != &table[2] {
-		t.Errorf("Named is %q", g.Name)
-	}
 }
 
-// TestBecause: an answer with words blocks.
+// TestBlockf: an answer with words blocks.
 func TestBlockf(t *testing.T) {
 	if got := gate.Blockf("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
 		t.Errorf("got %+v", got)
