@@ -86,23 +86,23 @@ func (v *view) broughtBefore(to *argocd.Application) bool {
 // adoptionRefused is the notice that the work may not take over the cluster's existing Application.
 var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused, Quiet: true}
 
-// adopted returns the verdict of adoptionRefused for the work of an Application.
-func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
+// adopted returns the block of adoptionRefused for the work of an Application.
+func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) block {
 	why := work.RefusedBy(w)
 	if why == "" {
 		return pass
 	}
 	problem := blockf("cluster %s already has an Application %s/%s, which stays unchanged", w.Namespace, to.ClusterNamespace(), to.Name)
 	if work.UpdateModeOf(w) == work.ReadOnly {
-		problem.Words += ": delete the Application on the cluster, give the hub's Application a different name, or permit Towline to take over " +
+		problem.Message += ": delete the Application on the cluster, give the hub's Application a different name, or permit Towline to take over " +
 			"the cluster's Application (" + apis.AnnotationAdopt + ", --adopt)"
 		return problem
 	}
-	problem.Words += ", because other writers have set some of its fields to different values: make the values equal, or "
+	problem.Message += ", because other writers have set some of its fields to different values: make the values equal, or "
 	if v.Adopt == apis.AdoptNever {
-		problem.Words += "delete the Application on the cluster. " + why // no annotation overrides the hub's setting
+		problem.Message += "delete the Application on the cluster. " + why // no annotation overrides the hub's setting
 		return problem
 	}
-	problem.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
+	problem.Message += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
 	return problem
 }

@@ -13,17 +13,17 @@ func (d *decision) firstBlock(i Intent) *block {
 		if !slices.Contains(g.Holds, i) {
 			continue
 		}
-		v := g.check(&d.view)
-		if d.require(v.need) {
+		b := g.check(&d.view)
+		if d.require(b.need) {
 			return &block{}
 		}
-		if d.plan.trace(g, nil, v.Words); v.Words == "" {
+		if d.plan.trace(g, nil, b.Message); b.Message == "" {
 			continue
 		}
 		if g.Type == paused && d.App.Refresh() != "" && !d.App.SpecChanged() { // no user is to wait for an answer during a pause
 			d.dropRefresh("the requested refresh was dropped: " + pausedBy(d.pausedAt()))
 		}
-		return blockOf(g, v)
+		return b.at(g)
 	}
 	return nil
 }
@@ -33,25 +33,25 @@ func (d *decision) firstBlock(i Intent) *block {
 // Application.
 func (d *decision) advance(list []*Gate, s *subject) *block {
 	for _, g := range list {
-		out := g.step(&d.view, s)
-		if d.require(out.need) {
+		b := g.step(&d.view, s)
+		if d.require(b.need) {
 			return &block{}
 		}
-		if d.plan.trace(g, s, out.Words); out.Words == "" {
+		if d.plan.trace(g, s, b.Message); b.Message == "" {
 			continue
 		}
-		out = d.watched(g, s, out)
-		for _, c := range out.changes {
+		b = d.watched(g, s, b)
+		for _, c := range b.changes {
 			d.plan.addStep(Step{Write: c})
 		}
-		if out.withdraw != nil {
-			d.plan.withdrawOperation(out.withdraw)
+		if b.withdraw != nil {
+			d.plan.withdrawOperation(b.withdraw)
 		}
-		if out.finalize {
+		if b.finalize {
 			d.plan.dropFinalizers(d.App)
 		}
-		d.plan.Events = append(d.plan.Events, out.events...)
-		return blockOf(g, out.verdict)
+		d.plan.Events = append(d.plan.Events, b.events...)
+		return b.at(g)
 	}
 	return nil
 }
@@ -65,13 +65,13 @@ func (d *decision) require(n Need) bool {
 // watched extends a wait for a work, so that the end of the wait is noticed. The cache selects works by the pull label.
 // Older controllers did not label the works of ApplicationSets, and each write adds the label. During a pause, the
 // result has no write and a shorter wait.
-func (v *view) watched(g *Gate, s *subject, o outcome) outcome {
+func (v *view) watched(g *Gate, s *subject, b block) block {
 	switch {
 	case s == nil || g.Timed || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
-		return o
+		return b
 	case g.Type == paused:
-		o.After = soonest(o.After, slowRecheck)
-		return o
+		b.After = soonest(b.After, slowRecheck)
+		return b
 	}
-	return o.changing(s.ManifestWork, s.DeepCopy())
+	return b.changing(s.ManifestWork, s.DeepCopy())
 }

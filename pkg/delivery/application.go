@@ -12,8 +12,8 @@ import (
 )
 
 // ofApplication returns a check that needs only the Application.
-func ofApplication(check func(*argocd.Application) string) func(*view) verdict {
-	return func(v *view) verdict { return verdict{Words: check(v.App)} }
+func ofApplication(check func(*argocd.Application) string) func(*view) block {
+	return func(v *view) block { return blockFor("", check(v.App)) }
 }
 
 // Fit reports whether the Application alone has no property that blocks its delivery.
@@ -111,7 +111,7 @@ func misread(app *argocd.Application, annotation string, allowed ...string) stri
 // except the hub.
 const clusterSecretLabel = "argocd.argoproj.io/secret-type" //nolint:gosec // a label, and no credential
 
-func checkClusterExists(v *view) verdict {
+func checkClusterExists(v *view) block {
 	if v.target().Exists {
 		return pass
 	}
@@ -123,7 +123,7 @@ func checkClusterExists(v *view) verdict {
 	return blockf("ManagedCluster %q does not exist: import the cluster, or correct the annotation %s", v.App.Cluster(), apis.AnnotationCluster)
 }
 
-func checkClusterStays(v *view) verdict {
+func checkClusterStays(v *view) block {
 	if !v.target().Deleting {
 		return pass
 	}
@@ -131,7 +131,7 @@ func checkClusterStays(v *view) verdict {
 		v.App.Cluster(), apis.AnnotationCluster)
 }
 
-func checkClusterAccepted(v *view) verdict {
+func checkClusterAccepted(v *view) block {
 	if v.target().Accepted {
 		return pass
 	}
@@ -139,7 +139,7 @@ func checkClusterAccepted(v *view) verdict {
 		v.App.Cluster(), v.App.Cluster())
 }
 
-func checkOwnCopy(v *view) verdict {
+func checkOwnCopy(v *view) block {
 	if !v.target().Hub || v.App.ClusterNamespace() != v.App.Namespace {
 		return pass
 	}

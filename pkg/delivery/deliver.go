@@ -156,7 +156,7 @@ func (d *decision) send(withheld bool) (*relaying, *block) {
 	if r.changed = d.write(desired, to); r.changed {
 		return r, nil
 	}
-	if v := d.adopted(d.Own, to); v.Words != "" {
+	if v := d.adopted(d.Own, to); v.Message != "" {
 		return r, d.plan.blockAt(adoptionRefused, v)
 	}
 	return r, nil

@@ -10,7 +10,7 @@ import (
 
 // checkDestination blocks a takeover that would move the workload to another cluster. The Application's own
 // annotation for adoption permits the move.
-func checkDestination(v *view) verdict {
+func checkDestination(v *view) block {
 	if !v.owns() || v.App.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways {
 		return pass
 	}
@@ -29,7 +29,7 @@ func checkDestination(v *view) verdict {
 
 // checkHubOperation blocks an Application while a sync by the hub's own Argo CD has not ended. With skip-reconcile,
 // the hub's Argo CD (2.14 to 3.5) does not continue the sync, and the cluster would run the sync again.
-func checkHubOperation(v *view) verdict {
+func checkHubOperation(v *view) block {
 	begun := v.App.Status.Pushed && v.App.Operation != nil && v.App.Status.OperationState.Running()
 	if !begun || len(v.all()) > 0 {
 		return pass

@@ -87,10 +87,10 @@ func (p *Plan) addCondition(b *block) {
 }
 
 // trace stores the answer of a gate. The subject is nil for a gate of the Application.
-func (p *Plan) trace(g *Gate, s *subject, words string) {
-	said := gate.TraceEntry{Gate: g.Name, Words: words}
+func (p *Plan) trace(g *Gate, s *subject, message string) {
+	entry := gate.TraceEntry{Gate: g.Name, Words: message}
 	if s != nil {
-		said.Work = s.Namespace + "/" + s.Name
+		entry.Work = s.Namespace + "/" + s.Name
 	}
-	p.Trace = append(p.Trace, said)
+	p.Trace = append(p.Trace, entry)
 }

@@ -52,11 +52,11 @@ func (d *decision) freezeWork(w *workv1.ManifestWork) {
 		return
 	}
 	lost := d.Lost[w.UID]
-	v := verdict{Words: lost.Message + "; " + words + frozenUntil, Reason: lost.Reason}
+	b := blockFor(lost.Reason, lost.Message+"; "+words+frozenUntil)
 	if d.sendable { // the Application goes to another cluster, and no block exists for the new cluster
-		v.Type, v.Reason = moving, apis.ReasonMoving
+		b.Type, b.Reason = moving, apis.ReasonMoving
 	}
-	d.plan.addCondition(d.plan.blockAt(frozenNotice, v))
+	d.plan.addCondition(d.plan.blockAt(frozenNotice, b))
 }
 
 // frozenUntil describes the end of a freeze.

@@ -24,7 +24,7 @@ type Gate struct {
 	Name string
 
 	// Type and Reason are the fields of the condition for the gate. An empty Type means that another notice covers
-	// the gate. An empty Reason means that the verdict has the reason.
+	// the gate. An empty Reason means that the block has the reason.
 	Type, Reason string
 
 	// Holds are the intents that a check can block.
@@ -37,59 +37,48 @@ type Gate struct {
 	// Quiet is true if a plan without a trace entry of the gate means that the gate is open.
 	Quiet bool
 
-	check func(*view) verdict
-	step  func(*view, *subject) outcome
+	check func(*view) block
+	step  func(*view, *subject) block
 }
 
-// verdict is the answer of a check. The zero value blocks nothing.
-type verdict struct {
-	// Words are the reason of the block, for the user who can remove the block; empty for a passed check.
-	Words string
-
-	// Type and Reason replace the fields of the gate, unless empty.
-	Type, Reason string
-
-	// After is the maximum length of the wait; zero if only an event ends the wait.
-	After time.Duration
+// block is the answer of a check or of a step: the reason that stops the decision, in words for the user who can remove
+// the reason, and the time of the next check. The zero value blocks nothing. The type and the reason replace the fields
+// of the gate, unless empty.
+type block struct {
+	Condition
+	Wait
 
 	// need are the facts required for an answer.
 	need Need
-}
 
-// pass is the verdict of a passed check.
-var pass verdict
-
-func blockf(format string, args ...any) verdict { return verdict{Words: fmt.Sprintf(format, args...)} }
-
-// require returns the verdict of a check that needs more facts.
-func require(n Need) verdict { return verdict{need: n} }
-
-// outcome is the progress of a step. The zero value means: done. A waiting step may have writes to make progress.
-type outcome struct {
-	verdict
-
-	// changes are the works to write.
-	changes []work.Write
-
-	// withdraw is a work whose operation must be removed from the hub's Application; nil for none.
-	withdraw *workv1.ManifestWork
-
-	// finalize is true if the hub's Application must lose Argo CD's finalizers.
-	finalize bool
-
+	// changes are the works that a waiting step writes to make progress. withdraw is a work whose operation must be removed
+	// from the hub's Application; nil for none. finalize is true if the hub's Application must lose Argo CD's finalizers.
 	// events are sent with the plan.
-	events []Event
+	changes  []work.Write
+	withdraw *workv1.ManifestWork
+	finalize bool
+	events   []Event
 }
 
-// done is the outcome of a finished step.
-var done outcome
+// pass is the answer of a passed check, and done the answer of a finished step.
+var pass, done block
 
-func waitf(format string, args ...any) outcome { return outcome{verdict: blockf(format, args...)} }
+func blockf(format string, args ...any) block {
+	return block{Condition: Condition{Message: fmt.Sprintf(format, args...)}}
+}
 
-// changing returns the outcome with a further write of a work.
-func (o outcome) changing(was, w *workv1.ManifestWork) outcome {
-	o.changes = append(o.changes, work.Change(was, w))
-	return o
+// blockFor returns the block with a reason of its own; an empty reason stands for the reason of the gate.
+func blockFor(reason, message string) block {
+	return block{Condition: Condition{Reason: reason, Message: message}}
+}
+
+// require returns the answer of a check or step that needs more facts.
+func require(n Need) block { return block{need: n} }
+
+// changing returns the block with a further write of a work.
+func (b block) changing(was, w *workv1.ManifestWork) block {
+	b.changes = append(b.changes, work.Change(was, w))
+	return b
 }
 
 // subject is the work of a step.
@@ -102,13 +91,6 @@ type subject struct {
 	// untouched is true if the work can be deleted without a preparation by its agent, because the agent has not seen the
 	// work. Known for the steps before a deletion.
 	untouched bool
-}
-
-// block is the reason that stops a decision, in words for the user who can remove the reason, and the time of the
-// next check.
-type block struct {
-	Condition
-	Wait
 }
 
 // and appends words to the message of the block.
@@ -136,14 +118,14 @@ func (b *block) shown() *block {
 	return b
 }
 
-func blockOf(g *Gate, v verdict) *block {
-	b := &block{Condition: Condition{Type: cmp.Or(v.Type, g.Type), Reason: cmp.Or(v.Reason, g.Reason), Message: v.Words}}
-	b.After, b.Backoff = v.After, g.Backoff
-	return b
+// at returns the block with the fields of the gate.
+func (b block) at(g *Gate) *block {
+	b.Type, b.Reason, b.Backoff = cmp.Or(b.Type, g.Type), cmp.Or(b.Reason, g.Reason), g.Backoff
+	return &b
 }
 
 // blockAt returns the block of a notice, and stores the trace.
-func (p *Plan) blockAt(g *Gate, v verdict) *block {
-	p.trace(g, nil, v.Words)
-	return blockOf(g, v)
+func (p *Plan) blockAt(g *Gate, b block) *block {
+	p.trace(g, nil, b.Message)
+	return b.at(g)
 }

@@ -10,24 +10,26 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// unrendered explains to the user why an Application has no ManifestWork.
-func unrendered(err error) verdict {
+// unrendered returns the block of an Application that a ManifestWork cannot carry.
+func unrendered(err error) block {
+	b := blockFor(apis.ReasonSpecInvalid, fmt.Sprintf("the Application cannot be read: %s: correct the field", err))
 	if large, ok := errors.AsType[*work.TooLargeError](err); ok {
-		return verdict{Words: large.Error() + ": move inline values and manifests into the Git repository, or split the Application"}
+		b = blockFor(apis.ReasonPayloadTooLarge, large.Error()+": move inline values and manifests into the Git repository, or split the Application")
 	}
-	return verdict{Words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), Reason: apis.ReasonSpecInvalid}
+	b.Type = problem
+	return b
 }
 
-// refused returns the verdict of a refusal, with the text for the administrator who grants rights.
-func refused(r *authorization.Refusal) verdict {
+// refused returns the block of a refusal, with the text for the administrator who grants rights.
+func refused(r *authorization.Refusal) block {
 	if r == nil {
 		return pass
 	}
-	return verdict{Words: r.Message, Reason: r.Reason}
+	return blockFor(r.Reason, r.Message)
 }
 
 // checkSpec blocks an Application with an unreadable spec.
-func checkSpec(v *view) verdict {
+func checkSpec(v *view) block {
 	if v.Unreadable != nil {
 		return unrendered(v.Unreadable)
 	}
@@ -36,9 +38,9 @@ func checkSpec(v *view) verdict {
 
 // checkGrant blocks an Application without the right to its target. The content of an existing work stays: revoke and
 // freeze check the content of the work.
-func checkGrant(v *view) verdict { return refused(v.Refused) }
+func checkGrant(v *view) block { return refused(v.Refused) }
 
-func checkExecutor(v *view) verdict { return verdict{Words: v.ExecutorInvalid} }
+func checkExecutor(v *view) block { return blockFor("", v.ExecutorInvalid) }
 
 // Notices about an operation that stays on the hub, and about an Application that does not fit into a work.
 var (
@@ -63,8 +65,7 @@ func (d *decision) withhold() *block {
 		return d.plan.blockAt(operationUnread, blockf(unreadOperation, err))
 	}
 	if r := d.OperationRefused; r != nil {
-		return d.plan.blockAt(operationForbidden,
-			verdict{Words: "the requested operation is not sent, and can be terminated: " + r.Message, Reason: r.Reason})
+		return d.plan.blockAt(operationForbidden, blockFor(r.Reason, "the requested operation is not sent, and can be terminated: "+r.Message))
 	}
 	return nil
 }

@@ -26,16 +26,16 @@ var handingOver = []*Gate{
 // sync. A work without the agent's finalizer waits too. An earlier work of the same name may have delivered the
 // Application, and the agent may still remove the workload: see unseen. Only an Application without any report from a
 // cluster is handed over at once.
-func prepareHandOver(v *view, s *subject) outcome {
+func prepareHandOver(v *view, s *subject) block {
 	switch {
 	case s.untouched:
 		return done
 	case work.CarriesRequest(s.ManifestWork) && !v.knows(NeedReturn):
-		return outcome{verdict: require(NeedReturn)}
+		return require(NeedReturn)
 	}
 	updated, changed, err := v.prepared(s, nil, false)
 	if err != nil {
-		return outcome{verdict: unsent(err)}
+		return unrendered(err)
 	}
 	if !work.CarriesRequest(updated) {
 		handed, again := work.HandOver(updated)
@@ -44,7 +44,7 @@ func prepareHandOver(v *view, s *subject) outcome {
 	if !changed && work.FinalizersDropped(s.ManifestWork, false) {
 		return done
 	}
-	wait := waitf("the work agent of cluster %s has not removed the finalizers yet", s.Namespace)
+	wait := blockf("the work agent of cluster %s has not removed the finalizers yet", s.Namespace)
 	if changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
@@ -85,7 +85,7 @@ func (v *view) undecided(w *workv1.ManifestWork) bool {
 }
 
 // waitsForRelease returns the text of the notice during a release or a hand-over.
-func (v *view) waitsForRelease(ws works) verdict {
+func (v *view) waitsForRelease(ws works) block {
 	clusters := strings.Join(clustersOf(ws), ", ")
 	if len(only(ws, v.handsOver)) == 0 {
 		return blockf("being released: waiting for the work agent of cluster %s to release the Application, which continues to run", clusters)

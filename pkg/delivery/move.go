@@ -60,7 +60,7 @@ func (v *view) movesOldFirst() works {
 // leaving. The agent (v1.2.0) looks for other owners before a deletion, and not again during the deletion. Objects
 // applied by a new work in between would disappear, until the agent looks again minutes later. The end of the old
 // work wakes the controller for the next decision.
-func waitForPredecessor(v *view, _ *subject) outcome {
+func waitForPredecessor(v *view, _ *subject) block {
 	if v.Own != nil {
 		return done
 	}
@@ -68,9 +68,9 @@ func waitForPredecessor(v *view, _ *subject) outcome {
 		switch {
 		case w.Namespace != v.App.Cluster():
 		case !v.deletionRequested(w) && !v.knows(NeedOthers): // the deletion may have been requested a moment ago
-			return outcome{verdict: require(NeedOthers)}
+			return require(NeedOthers)
 		case v.deletionRequested(w) && work.Seen(w):
-			return waitf("the Application is sent to cluster %s after the cluster has removed the deleted Application of the same name (ManifestWork %s)",
+			return blockf("the Application is sent to cluster %s after the cluster has removed the deleted Application of the same name (ManifestWork %s)",
 				w.Namespace, w.Name)
 		}
 	}
@@ -89,42 +89,40 @@ func Rehearsal(f *Facts) (*workv1.ManifestWork, error) {
 
 // rehearse blocks a move if the new cluster cannot have a work of the Application. Otherwise the Application would
 // run nowhere.
-func rehearse(v *view, _ *subject) outcome {
+func rehearse(v *view, _ *subject) block {
 	if len(v.movesOldFirst()) == 0 {
 		return done
 	}
 	if _, err := Rehearsal(v.Facts); err != nil {
-		problem := unrendered(err)
-		problem.Reason = cmp.Or(problem.Reason, apis.ReasonPayloadTooLarge)
-		return outcome{verdict: problem}
+		return unrendered(err)
 	}
 	if !v.knows(NeedRehearsal) {
-		return outcome{verdict: require(NeedRehearsal)}
+		return require(NeedRehearsal)
 	}
-	return outcome{verdict: rejected(v.Rehearsed)}
+	return rejected(v.Rehearsed)
 }
 
-// rejected returns the verdict of an API server's refusal of a work.
-func rejected(r *Rejection) verdict {
+// rejected returns the block of an API server's refusal of a work.
+func rejected(r *Rejection) block {
 	switch {
 	case r == nil:
 		return pass
 	case r.Namespace:
-		return verdict{Reason: apis.ReasonClusterNamespaceMissing,
-			Words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or being deleted: %s", r.Key, r.Message)}
+		return blockFor(apis.ReasonClusterNamespaceMissing,
+			fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or being deleted: %s", r.Key, r.Message))
 	}
-	return verdict{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
+	return blockFor(apis.ReasonWorkRejected, fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message))
 }
 
 // waitForNewCluster keeps an Application on its old cluster while the new cluster is unreachable. Without an old
 // cluster to keep the Application, the step is done. The return of the new cluster wakes the controller for the next
 // decision.
-func waitForNewCluster(v *view, _ *subject) outcome {
+func waitForNewCluster(v *view, _ *subject) block {
 	away, kept := v.target().Unreachable, v.staying(v.movesOldFirst())
 	if away == "" || len(kept) == 0 {
 		return done
 	}
-	return waitf("%s; %s. To change the Application on the old cluster, set the annotation %s back to the old cluster; to send the Application "+
+	return blockf("%s; %s. To change the Application on the old cluster, set the annotation %s back to the old cluster; to send the Application "+
 		"anyway, set the annotation %s to %s", v.moving(kept, "%s keeps the Application unchanged until the new cluster is available"),
 		strings.TrimSuffix(away, "."), apis.AnnotationCluster, apis.AnnotationMoveOrder, apis.MoveNewFirst)
 }
@@ -159,19 +157,19 @@ func (v *view) moving(others works, format string) string {
 
 // moves returns the block with a notice of a move, and with copies left by an older controller; nil for none. The cache
 // does not show the deletion of an unlabelled work from an older controller.
-func (d *decision) moves(notice *Gate, words string) *block {
-	kept, v := only(d.Others, d.leftByOlder), verdict{Words: words}
+func (d *decision) moves(notice *Gate, message string) *block {
+	kept := only(d.Others, d.leftByOlder)
 	switch {
-	case len(kept) == 0 && words == "":
+	case len(kept) == 0 && message == "":
 		return nil
-	case len(kept) > 0 && words != "":
-		v.Words += "; "
+	case len(kept) > 0 && message != "":
+		message += "; "
 	}
-	v.Words += keptByOlder(kept)
+	b := blockFor("", message+keptByOlder(kept))
 	if slices.ContainsFunc(kept, func(w *workv1.ManifestWork) bool { return w.Labels[apis.LabelPull] == "" }) {
-		v.After = slowRecheck
+		b.After = slowRecheck
 	}
-	return d.plan.blockAt(notice, v)
+	return d.plan.blockAt(notice, b)
 }
 
 // leftByOlder reports whether an older controller left a work on another cluster after a move of the Application.

@@ -48,12 +48,12 @@ func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool
 // termination replaces the Application in the work. The Application must not change after the termination, so the
 // work first delivers the final form of the Application. The end of the operation and the agent's answer wake the
 // controller for the next decision.
-func stopOperation(v *view, s *subject) outcome {
+func stopOperation(v *view, s *subject) block {
 	there := v.underway(s)
 	if s.untouched || there == nil {
 		return done
 	}
-	wait := waitf("an operation runs on cluster %s", s.Namespace)
+	wait := blockf("an operation runs on cluster %s", s.Namespace)
 	if updated, changed := work.PrepareRemoval(s.ManifestWork, cascade(s.app)); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
@@ -117,11 +117,11 @@ func sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 // the operation again. A revocation does not wait for this step, because an author could request the same operation
 // again and again. The write of the hub's Application wakes the controller for the next decision. Of an Application
 // without the label, only the metadata is watched.
-var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *subject) outcome {
+var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *subject) block {
 	if s.app == nil || !s.app.DeletionTimestamp.IsZero() || sentBy(s.app, works{s.ManifestWork}) == nil {
 		return done
 	}
-	wait := waitf("the requested operation was sent to cluster %s, and is removed from the Application first", s.Namespace)
+	wait := blockf("the requested operation was sent to cluster %s, and is removed from the Application first", s.Namespace)
 	wait.withdraw = s.ManifestWork
 	if v.Presence == Unlabelled {
 		wait.After = poll

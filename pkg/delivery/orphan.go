@@ -68,16 +68,16 @@ func (v *view) afterRestore(w *workv1.ManifestWork) string {
 }
 
 // waitForLoss waits while Towline looks for further Applications lost at the same time.
-func waitForLoss(v *view, s *subject) outcome {
+func waitForLoss(v *view, s *subject) block {
 	switch {
 	case v.afterRestore(s.ManifestWork) == AfterRestoreDelete:
 		return done
 	case !v.knows(NeedLoss):
-		return outcome{verdict: require(NeedLoss)}
+		return require(NeedLoss)
 	case s.Annotations[apis.AnnotationOrphanedAt] != "" || v.Loss.Left <= 0:
 		return done
 	}
-	wait := waitf("the hub may have lost more Applications at the same time")
+	wait := blockf("the hub may have lost more Applications at the same time")
 	wait.After = v.Loss.Left
 	return wait
 }

@@ -29,7 +29,7 @@ var outlasting = []*Gate{
 // outlastOutage delays the removal of an Application after the Placement has dropped an unavailable cluster: see
 // docs/lifecycle.md. All inputs are in objects of the hub, and survive restarts. If the cluster is chosen again after
 // the outage, the Application ends and its works stay, because the ApplicationSet creates the Application again.
-func outlastOutage(v *view, _ *subject) outcome {
+func outlastOutage(v *view, _ *subject) block {
 	c := v.target()
 	deleted, since := v.App.DeletionTimestamp.Unix(), c.Since
 	away, settled, brought := c.Unreachable != "", since+int64(OutageGrace/time.Second), v.brought()
@@ -39,11 +39,11 @@ func outlastOutage(v *view, _ *subject) outcome {
 	case !v.endsByItself() || since == 0 || !away && deleted > settled:
 		return done
 	case v.Own == nil && !v.knows(NeedOwn):
-		return outcome{verdict: require(NeedOwn)}
+		return require(NeedOwn)
 	case len(brought) == 0, !away && !slices.ContainsFunc(brought, outlived):
 		return done
 	case !v.knows(NeedChoice):
-		return outcome{verdict: require(NeedChoice)}
+		return require(NeedChoice)
 	case v.Choice.Set == "":
 		return done
 	case away && v.Choice.Chosen && deleted <= since:
@@ -79,13 +79,13 @@ func (v *view) brought() works {
 }
 
 // heldBack explains why an outage delays a removal, and the possible action.
-func (v *view) heldBack(format string, args ...any) outcome {
-	wait := waitf("the deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove the Application "+
+func (v *view) heldBack(format string, args ...any) block {
+	wait := blockf("the deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove the Application "+
 		"without waiting, "+
 		"set the annotation %s, or %s, to \"true\"", append(append([]any{v.App.DeletionTimestamp.UTC().Format(time.RFC3339)}, args...),
 		v.Choice.Set, apis.AnnotationDeleteOnOutage, apis.AnnotationForceDelete)...)
 	if unreadable(v.App, apis.AnnotationDeleteOnOutage) {
-		wait.Words += "; " + misread(v.App, apis.AnnotationDeleteOnOutage, "true", "false")
+		wait.Message += "; " + misread(v.App, apis.AnnotationDeleteOnOutage, "true", "false")
 	}
 	if v.Choice.Unwatched {
 		wait.After = slowRecheck
@@ -97,8 +97,8 @@ func (v *view) heldBack(format string, args ...any) outcome {
 // the Application from the hub. The works are marked first: their change wakes the controller for the next decision.
 // The works on a paused cluster are not written, and a work without the mark would be removed after the pause. So the
 // Application stays until the end of the pause, which wakes the controller.
-func (v *view) goesOn(brought works) outcome {
-	wait, marked, paused := outcome{}, true, ""
+func (v *view) goesOn(brought works) block {
+	wait, marked, paused := block{}, true, ""
 	for _, w := range brought {
 		if returnsBy(w, v.Now).Sub(v.Now) > ReturnWindow/2 {
 			continue
@@ -112,27 +112,27 @@ func (v *view) goesOn(brought works) outcome {
 	}
 	wait.finalize = marked
 	wait.Reason = apis.ReasonOutageOver
-	wait.Words = fmt.Sprintf("cluster %s is available and chosen again: the workload continues unchanged, and ApplicationSet %s creates the "+
+	wait.Message = fmt.Sprintf("cluster %s is available and chosen again: the workload continues unchanged, and ApplicationSet %s creates the "+
 		"Application again",
 		v.App.Cluster(), v.Choice.Set)
 	if paused != "" {
 		wait.Reason = apis.ReasonPaused
-		wait.Words = "the deletion waits for the end of a pause: " + pausedBy(paused) + ". After the pause, the Application is deleted on the hub " +
-			"only: " + wait.Words
+		wait.Message = "the deletion waits for the end of a pause: " + pausedBy(paused) + ". After the pause, the Application is deleted on the hub " +
+			"only: " + wait.Message
 	}
 	return wait
 }
 
 // waitForReturn waits for the ApplicationSet to create the Application of a work again, after an outage. A further
 // outage extends the wait.
-func waitForReturn(v *view, s *subject) outcome {
+func waitForReturn(v *view, s *subject) block {
 	c := v.Clusters[s.Namespace]
 	by := returnsBy(s.ManifestWork, v.Now)
 	switch back := time.Unix(c.Since, 0).Add(ReturnWindow); {
 	case by.IsZero() || s.Annotations[apis.AnnotationOrphaned] != "" || c.NotWaitedFor() != "":
 		return done
 	case c.Unreachable != "":
-		return waitf("%s, and its ApplicationSet has to create the Application again", strings.TrimSuffix(c.Unreachable, "."))
+		return blockf("%s, and its ApplicationSet has to create the Application again", strings.TrimSuffix(c.Unreachable, "."))
 	case back.After(by):
 		by = back
 	}
@@ -140,7 +140,7 @@ func waitForReturn(v *view, s *subject) outcome {
 	if left <= 0 {
 		return done
 	}
-	wait := waitf("the outage of cluster %s is over, and its ApplicationSet has to create the Application again", s.Namespace)
+	wait := blockf("the outage of cluster %s is over, and its ApplicationSet has to create the Application again", s.Namespace)
 	wait.After = left
 	return wait
 }

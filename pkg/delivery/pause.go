@@ -11,7 +11,7 @@ func pausedBy(by string) string {
 	return "paused by the annotation " + apis.AnnotationPaused + " on " + by
 }
 
-func pausedBecause(by, what string) verdict {
+func pausedBecause(by, what string) block {
 	return blockf("%s: %s, and the hub still shows the reports of the cluster", pausedBy(by), what)
 }
 
@@ -19,7 +19,7 @@ func pausedBecause(by, what string) verdict {
 func (v *view) pausedAt() string { return cmp.Or(v.Paused, v.target().Paused) }
 
 // checkPaused blocks all writes of works for a paused Application.
-func checkPaused(v *view) verdict {
+func checkPaused(v *view) block {
 	by := v.pausedAt()
 	switch {
 	case by == "":
@@ -32,27 +32,27 @@ func checkPaused(v *view) verdict {
 
 // clusterPaused blocks the write of a work on a paused cluster. The end of the pause wakes the Applications of all
 // works on the cluster.
-var clusterPaused = &Gate{Name: "cluster paused", Type: paused, Reason: apis.ReasonPaused, step: func(v *view, s *subject) outcome {
+var clusterPaused = &Gate{Name: "cluster paused", Type: paused, Reason: apis.ReasonPaused, step: func(v *view, s *subject) block {
 	by := v.Clusters[s.Namespace].Paused
 	if by == "" {
 		return done
 	}
-	return outcome{verdict: pausedBecause(by, "removals from the cluster wait")}
+	return pausedBecause(by, "removals from the cluster wait")
 }}
 
 // waitForRelease blocks a release while the Application or the cluster is paused. The end of the pause wakes the
 // Application, even without a label or a cluster: the controller finds the Application by its works.
-func waitForRelease(v *view, s *subject) outcome {
+func waitForRelease(v *view, s *subject) block {
 	by := cmp.Or(v.Paused, v.Clusters[s.Namespace].Paused)
 	if by == "" {
 		return done
 	}
-	return outcome{verdict: pausedBecause(by, "the release waits")}
+	return pausedBecause(by, "the release waits")
 }
 
 // checkReleaseUndecided blocks the deletion of an Application with an unreadable annotation release. The author may
 // want the cluster to keep everything.
-func checkReleaseUndecided(v *view) verdict {
+func checkReleaseUndecided(v *view) block {
 	if !v.App.Cascades() || !unreadable(v.App, apis.AnnotationRelease) {
 		return pass
 	}

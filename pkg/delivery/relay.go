@@ -52,7 +52,7 @@ type relaying struct {
 
 	// need are the facts to read first. unread is the problem of an unreadable operation.
 	need   Need
-	unread verdict
+	unread block
 
 	// operation replaces the operation of the hub's Application, and askRefresh is a refresh to request on the hub;
 	// empty for no change.
@@ -93,7 +93,7 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 		d.refresh = r.refresh
 	}
 	d.plan.Events = append(d.plan.Events, r.events...)
-	if r.unread.Words != "" {
+	if r.unread.Message != "" {
 		return r, d.plan.blockAt(operationUnread, r.unread)
 	}
 	return r, nil
@@ -137,7 +137,7 @@ func (r *relaying) run() {
 }
 
 // stops reports whether nothing more can be relayed now.
-func (r *relaying) stops() bool { return r.told || r.need != 0 || r.unread.Words != "" }
+func (r *relaying) stops() bool { return r.told || r.need != 0 || r.unread.Message != "" }
 
 // requesting reports whether a request is pending, on its way, or not yet seen as finished.
 func (r *relaying) requesting() bool {
@@ -281,9 +281,9 @@ func (r *relaying) stamp() {
 // automated sync, so send refuses an operation of such an Application.
 func (r *relaying) send(s relay.Sent, operation json.RawMessage) {
 	if len(operation) > 0 && work.RunsByItself(r.Own) && !work.KeepReplaced(&workv1.ManifestWork{}, r.Own) {
-		r.unread = verdict{Reason: apis.ReasonOperationInvalid, Words: fmt.Sprintf("the Application has automated sync and more than %d KiB in "+
+		r.unread = blockFor(apis.ReasonOperationInvalid, fmt.Sprintf("the Application has automated sync and more than %d KiB in "+
 			"compressed form, so an operation cannot be sent: remove the operation, or move inline values into the Git repository",
-			work.MaxReplaced>>10)}
+			work.MaxReplaced>>10))
 		return
 	}
 	s.State, s.Instead = relay.OnItsWay, work.Brings(r.Own)

@@ -43,45 +43,45 @@ func (v *view) releaseOf(w *workv1.ManifestWork) *exit {
 
 // returnRequest blocks the release of a work with a request if the present Application may not be sent to the
 // cluster. The Application must replace the request.
-func returnRequest(v *view, s *subject) outcome {
+func returnRequest(v *view, s *subject) block {
 	switch {
 	case s.app == nil || s.untouched || work.Released(s.ManifestWork) || !work.CarriesRequest(s.ManifestWork):
 		return done
 	case !v.knows(NeedReturn):
-		return outcome{verdict: require(NeedReturn)}
+		return require(NeedReturn)
 	}
-	return outcome{verdict: refused(v.Return[s.UID])}
+	return refused(v.Return[s.UID])
 }
 
 // prepareRelease waits until the agent has confirmed that the cluster keeps everything.
-func prepareRelease(_ *view, s *subject) outcome {
+func prepareRelease(_ *view, s *subject) block {
 	w := s.ManifestWork
 	if s.untouched || work.Released(w) && applied(w) {
 		return done
 	}
-	wait := waitf("the work agent of cluster %s has not released the Application", w.Namespace)
+	wait := blockf("the work agent of cluster %s has not released the Application", w.Namespace)
 	if work.Released(w) {
 		return wait
 	}
 	updated, err := work.Release(w, s.app)
 	if err != nil {
-		return outcome{verdict: unsent(err)}
+		return unrendered(err)
 	}
 	return wait.changing(w, updated)
 }
 
 // keepDependencies waits for dependencies that would leave the cluster together with the work. The change of their
 // works wakes the controller for the next decision.
-func keepDependencies(v *view, s *subject) outcome {
+func keepDependencies(v *view, s *subject) block {
 	switch {
 	case s.untouched:
 		return done
 	case !v.knows(NeedDependencies):
-		return outcome{verdict: require(NeedDependencies)}
+		return require(NeedDependencies)
 	case v.Dependencies[s.UID]:
 		return done
 	}
-	return waitf("cluster %s has not confirmed that the dependencies of the Application stay on the cluster", s.Namespace)
+	return blockf("cluster %s has not confirmed that the dependencies of the Application stay on the cluster", s.Namespace)
 }
 
 // releaseAll releases works. A blocked work does not prevent the others. releaseAll returns the block or the notice
@@ -116,7 +116,7 @@ func (d *decision) release() {
 
 // releasedWhile returns the notice about a released Application, with the condition for the release. The end of each
 // work has an event of its own.
-func releasedWhile(holds string) verdict {
+func releasedWhile(holds string) block {
 	return blockf(releasedWords+"the workload stays on its cluster, and Towline does not manage the workload while %s", holds)
 }
 

@@ -46,19 +46,19 @@ func (v *view) allowed() *argocd.Application {
 // Application must first return to its former place. A changed Application may not be permitted there any more, and
 // the cluster's form of the Application is unknown. An agent that has not answered the request is awaited as usual,
 // with the Application at its former place.
-func returnFirst(v *view, _ *subject) outcome {
+func returnFirst(v *view, _ *subject) block {
 	switch {
 	case !v.relocates() || !work.CarriesRequest(v.Own):
 		return done
 	case !v.knows(NeedReturn):
-		return outcome{verdict: require(NeedReturn)}
+		return require(NeedReturn)
 	}
 	r := v.Return[v.Own.UID]
 	if r == nil {
 		return done
 	}
 	why, _, _ := strings.Cut(r.Message, ": ") // the advice after the colon is for an Application that asks for this place
-	wait := waitf("moving from namespace %s to namespace %s of cluster %s: the Application in the old namespace has to lose its finalizers "+
+	wait := blockf("moving from namespace %s to namespace %s of cluster %s: the Application in the old namespace has to lose its finalizers "+
 		"first, so that the deployed resources stay. The Application has changed on the hub since the last operation was sent, and the new form "+
 		"is not permitted in the old namespace: %s. Undo the change until the move is over, or permit the new form in the old namespace until then",
 		v.allowed().ClusterNamespace(), v.App.ClusterNamespace(), v.App.Cluster(), why)
@@ -70,11 +70,11 @@ func returnFirst(v *view, _ *subject) outcome {
 // next write, the agent removes the old Application, and a cascade would remove the workload that the new Application
 // takes over. The step waits until the agent has applied the change, and while users on the cluster hold the old
 // Application by finalizers.
-func dropFinalizersFirst(v *view, _ *subject) outcome {
+func dropFinalizersFirst(v *view, _ *subject) block {
 	if !v.relocates() || work.CarriesRequest(v.Own) {
 		return done
 	}
-	wait := waitf("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace "+
+	wait := blockf("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace "+
 		"%s, so that the deployed resources stay", v.App.ClusterNamespace(), v.App.Cluster(), targetIn(v.Own, v.App).Namespace)
 	updated, changed := work.PrepareRemoval(v.Own, nil)
 	switch {
@@ -83,7 +83,7 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 	case work.FinalizersDropped(v.Own, false), v.keptThere():
 		return done
 	case blocker(v.Own) != "":
-		wait.Words += "; but " + blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
+		wait.Message += "; but " + blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
 	}
 	return v.askAgain(v.Own, wait)
 }

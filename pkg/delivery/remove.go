@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -124,18 +123,18 @@ func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 // enough. Without an Application on the hub, the workload stays, because a user has removed the finalizers from the
 // hub's Application on purpose. A waiting work then stores that its Application is gone, so that a restart does not
 // count the work as a loss. The changes of the work wake the controller for the next decision.
-func finalizers(force bool) func(*view, *subject) outcome {
-	return func(v *view, s *subject) outcome {
+func finalizers(force bool) func(*view, *subject) block {
+	return func(v *view, s *subject) block {
 		w := s.ManifestWork
 		if s.untouched {
 			return done
 		}
 		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(NeedReturn) {
-			return outcome{verdict: require(NeedReturn)}
+			return require(NeedReturn)
 		}
 		updated, changed, err := v.prepared(s, cascade(s.app), force)
 		if err != nil {
-			return outcome{verdict: unsent(err)}
+			return unrendered(err)
 		}
 		if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(s.app)))) {
 			return done
@@ -143,7 +142,7 @@ func finalizers(force bool) func(*view, *subject) outcome {
 		if s.app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
 			updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
 		}
-		wait := waitf("the work agent of cluster %s has not removed the finalizers yet%s", w.Namespace, v.blockers(works{w}))
+		wait := blockf("the work agent of cluster %s has not removed the finalizers yet%s", w.Namespace, v.blockers(works{w}))
 		if changed {
 			return wait.changing(w, updated)
 		}
@@ -157,11 +156,11 @@ func finalizers(force bool) func(*view, *subject) outcome {
 // keepOthers waits for works with side manifests, written by older controllers. The end of the work would remove the
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
-var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outcome {
+var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) block {
 	if !work.Seen(s.ManifestWork) || work.SideManifestsKept(s.ManifestWork) {
 		return done
 	}
-	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
+	wait := blockf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
 	if updated, changed := work.KeepSideManifests(s.ManifestWork); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
@@ -198,12 +197,12 @@ const unreadLasts = 20 * time.Minute
 
 // askAgain extends a wait. If the agent of a leaving work could not read the Application for long enough, askAgain
 // asks the agent again. Until then the wait has an end.
-func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
+func (v *view) askAgain(w *workv1.ManifestWork, wait block) block {
 	if !work.ReportsFinalizers(w) || !work.Unread(w, work.TakesWorkload(w)) || work.AskedAgain(w) {
 		return wait
 	}
 	if !v.knows(NeedReported) {
-		return outcome{verdict: require(NeedReported)}
+		return require(NeedReported)
 	}
 	last, known := v.Reported[w.UID]
 	if !known {
@@ -217,13 +216,6 @@ func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
 		return wait.changing(w, asking)
 	}
 	return wait
-}
-
-// unsent is the problem of an Application that cannot be put back into a leaving work.
-func unsent(err error) verdict {
-	v := unrendered(err)
-	v.Type, v.Reason = payloadInvalid.Type, cmp.Or(v.Reason, payloadInvalid.Reason)
-	return v
 }
 
 // annotated returns a copy of the work with the annotation.

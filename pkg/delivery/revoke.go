@@ -77,7 +77,7 @@ func (d *decision) revokeWork(s *subject) revocation {
 	s.untouched = deletableUnseen(s.ManifestWork, true)
 	if b := d.advance(revoking, s); b != nil {
 		if b.Type == "" {
-			b = d.plan.blockAt(revocationNotice, verdict{Words: "being removed from cluster " + s.Namespace + ": " + refusal.Message, Reason: refusal.Reason})
+			b = d.plan.blockAt(revocationNotice, blockFor(refusal.Reason, "being removed from cluster "+s.Namespace+": "+refusal.Message))
 		}
 		return revocation{block: b, begun: true}
 	}
@@ -90,36 +90,36 @@ func (d *decision) revokeWork(s *subject) revocation {
 }
 
 // waitForObject keeps a work unchanged while the permitting object is missing.
-func waitForObject(v *view, s *subject) outcome {
+func waitForObject(v *view, s *subject) block {
 	r := v.Revoked[s.UID].Refusal
 	if r.Missing == "" {
 		return done
 	}
-	wait := waitf("cluster %s keeps the Application unchanged, because a missing object is not a reason to remove an Application: %s",
+	wait := blockf("cluster %s keeps the Application unchanged, because a missing object is not a reason to remove an Application: %s",
 		s.Namespace, r.Missing)
 	wait.Reason = r.Reason
 	return wait
 }
 
 // waitForFewer keeps a work while too many works would be removed at the same time.
-func waitForFewer(v *view, s *subject) outcome {
+func waitForFewer(v *view, s *subject) block {
 	r := v.Revoked[s.UID]
 	if !r.Held {
 		return done
 	}
-	return waitf("cluster %s keeps the Application unchanged: more than %d Applications lost their permission at the same time, so Towline "+
+	return blockf("cluster %s keeps the Application unchanged: more than %d Applications lost their permission at the same time, so Towline "+
 		"removes no Application until all are permitted again. To remove an Application nevertheless, delete the Application on the hub: %s",
 		s.Namespace, v.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 
 // waitForGrace waits for the known time of the removal.
-func waitForGrace(v *view, s *subject) outcome {
+func waitForGrace(v *view, s *subject) block {
 	r := v.Revoked[s.UID]
 	when := r.Since.Add(v.Revocation.WithDefaults().Grace)
 	if !when.After(v.Now) {
 		return done
 	}
-	wait := waitf("cluster %s is asked to remove the Application at %s, unless the Application is permitted again by then: %s",
+	wait := blockf("cluster %s is asked to remove the Application at %s, unless the Application is permitted again by then: %s",
 		s.Namespace, when.UTC().Format(time.RFC3339), r.Refusal.Message)
 	wait.Reason, wait.After = r.Refusal.Reason, max(when.Sub(v.Now), time.Millisecond)
 	return wait

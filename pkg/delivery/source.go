@@ -9,7 +9,7 @@ import (
 )
 
 // checkSources blocks an Application whose sources cannot come through the hub.
-func checkSources(v *view) verdict {
+func checkSources(v *view) block {
 	if v.App.SourceAddress == "" {
 		return pass
 	}

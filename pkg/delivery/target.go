@@ -15,7 +15,7 @@ import (
 // checkClaimants blocks an Application whose target belongs to another Application. Before the creation of a work, the
 // cache is not enough to prove that the claimants have no works. With the cache alone, two works created at the same
 // time would both be sent.
-func checkClaimants(v *view) verdict {
+func checkClaimants(v *view) block {
 	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
 		return require(NeedClaimants)
 	}
@@ -78,7 +78,7 @@ func (d *decision) giveWay() {
 // checkTargetFree blocks an Application whose target still has the copy of another Application, now moved or gone on
 // the hub. The same work agent applies both works, and would overwrite the copy. The cluster's Argo CD would then
 // prune the workload of the other Application.
-func checkTargetFree(v *view) verdict {
+func checkTargetFree(v *view) block {
 	switch {
 	case v.sent() != nil:
 		return pass
@@ -131,7 +131,7 @@ func sameManifests(a, b *workv1.ManifestWork) bool {
 
 // checkHubCopy blocks an Application whose target is on the hub itself, as a managed cluster, and has an Application
 // from another source. The delivery would overwrite that Application.
-func checkHubCopy(v *view) verdict {
+func checkHubCopy(v *view) block {
 	switch {
 	case !v.target().Hub:
 		return pass
@@ -144,7 +144,7 @@ func checkHubCopy(v *view) verdict {
 		v.App.Cluster(), v.App.ClusterNamespace(), v.App.Name, apis.AnnotationAppNamespace)
 }
 
-func checkOwnWork(v *view) verdict {
+func checkOwnWork(v *view) block {
 	if v.Own == nil || v.deletionRequested(v.Own) || work.Carries(v.Own, v.App) {
 		return pass
 	}
@@ -153,7 +153,7 @@ func checkOwnWork(v *view) verdict {
 		work.Key(v.App))
 }
 
-func checkOthersWork(v *view) verdict {
+func checkOthersWork(v *view) block {
 	if v.Own == nil || v.deletionRequested(v.Own) || v.OwnOwner == (types.NamespacedName{}) {
 		return pass
 	}
