@@ -124,7 +124,7 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 		r.noteRestore(ctx, seen, w)
 	}
 	if s.Revokes {
-		r.revocations.ask(seen.Key, w.UID, seen.Now)
+		r.revocations.noteDeletion(seen.Key, w.UID, seen.Now)
 	}
 	workWrites.WithLabelValues(string(s.Verb)).Inc()
 	r.times.wrote(seen, s, w, time.Now())

@@ -80,7 +80,7 @@ func TestApplyEvents(t *testing.T) {
 		if err != nil || !slices.Equal(told.told, tc.want) {
 			t.Errorf("%s: told %q, %v", title, told.told, err)
 		}
-		if _, asked := r.revocations.asked[w.UID]; asked != tc.asked {
+		if _, asked := r.revocations.deleted[w.UID]; asked != tc.asked {
 			t.Errorf("%s: the deletion counts: %t", title, asked)
 		}
 	}

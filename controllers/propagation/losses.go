@@ -29,13 +29,13 @@ const (
 // server's watch reports a deletion. After a start or a broken watch, Towline only knows that the Application is
 // missing. The zero value remembers no Application.
 type lossDetector struct {
-	window   time.Duration // 0 stands for lossWindow
-	mu       sync.Mutex
-	ended    map[types.NamespacedName]bool      // deleted: the watch reported the deletion, or judge decided
-	found    map[types.NamespacedName]time.Time // missing without a decision, with the time of the discovery
-	held     map[types.NamespacedName]bool      // lost
-	gap      int                                // number of missing Applications since the last time without an open decision
-	restored bool                               // resource versions on the hub went back
+	window    time.Duration // 0 stands for lossWindow
+	mu        sync.Mutex
+	deleted   map[types.NamespacedName]bool      // deleted: the watch reported the deletion, or judge decided
+	undecided map[types.NamespacedName]time.Time // missing without a decision, with the time of the discovery
+	lost      map[types.NamespacedName]bool      // lost
+	missing   int                                // number of missing Applications since the last time without an open decision
+	restored  bool                               // resource versions on the hub went back
 
 	// waits reports whether another replica leads. Then this replica reconciles no Application, and cannot forget an
 	// Application without works. Nil for never.
@@ -53,7 +53,7 @@ func (m *lossDetector) watched() predicate.Predicate {
 		UpdateFunc: func(e event.UpdateEvent) bool { m.compare(e.ObjectOld, e.ObjectNew); return true },
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			if !e.DeleteStateUnknown {
-				m.end(key(e.Object))
+				m.noteDeletion(key(e.Object))
 			}
 			return true
 		},
@@ -86,8 +86,8 @@ func (m *lossDetector) worksWatched() predicate.Predicate {
 
 func (m *lossDetector) waiting() bool { return m.waits != nil && m.waits() }
 
-// end notes the deletion of an Application, or the loss of the pull label.
-func (m *lossDetector) end(app types.NamespacedName) {
+// noteDeletion notes the deletion of an Application, or the loss of the pull label.
+func (m *lossDetector) noteDeletion(app types.NamespacedName) {
 	if m.waiting() && !m.spokenOf(app) {
 		m.forget(app)
 		return
@@ -95,19 +95,20 @@ func (m *lossDetector) end(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(app)
-	m.decide(app, &m.ended)
+	m.decide(app, &m.deleted)
 }
 
-// hold notes an Application from an earlier loss, which does not count among the newly missing Applications. It returns
-// false if the watch has since reported a deletion: the Application had come back and was deleted then.
-func (m *lossDetector) hold(app types.NamespacedName) bool {
+// stillLost notes an Application from an earlier loss. The Application does not count among the newly missing
+// Applications. The result is false if the watch has since reported a deletion: the Application had come back and was
+// deleted then.
+func (m *lossDetector) stillLost(app types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended[app] {
+	if m.deleted[app] {
 		return false
 	}
 	m.drop(app)
-	m.decide(app, &m.held)
+	m.decide(app, &m.lost)
 	return true
 }
 
@@ -118,33 +119,33 @@ func (m *lossDetector) hold(app types.NamespacedName) bool {
 func (m *lossDetector) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended[app] || m.held[app] {
-		return m.held[app], 0
+	if m.deleted[app] || m.lost[app] {
+		return m.lost[app], 0
 	}
-	since, known := m.found[app]
+	since, known := m.undecided[app]
 	if !known {
 		since = now
-		put(&m.found, app, now)
-		m.gap++
+		put(&m.undecided, app, now)
+		m.missing++
 		m.show()
 	}
 	switch left := cmp.Or(m.window, lossWindow) - now.Sub(since); {
-	case m.gap > massLossThreshold || m.restored:
-		m.decide(app, &m.held)
+	case m.missing > massLossThreshold || m.restored:
+		m.decide(app, &m.lost)
 		return true, 0
 	case left > 0:
 		return false, left
 	}
-	m.decide(app, &m.ended)
+	m.decide(app, &m.deleted)
 	return false, 0
 }
 
 // decide moves an Application to the deleted or to the lost Applications.
 func (m *lossDetector) decide(app types.NamespacedName, as *map[types.NamespacedName]bool) {
-	delete(m.found, app)
+	delete(m.undecided, app)
 	put(as, app, true)
-	if len(m.found) == 0 {
-		m.gap = 0
+	if len(m.undecided) == 0 {
+		m.missing = 0
 	}
 	m.show()
 }
@@ -159,18 +160,18 @@ func (m *lossDetector) forget(app types.NamespacedName) {
 
 // drop removes the Application from the memory. The caller holds the lock.
 func (m *lossDetector) drop(app types.NamespacedName) {
-	if _, undecided := m.found[app]; undecided {
-		m.gap--
+	if _, undecided := m.undecided[app]; undecided {
+		m.missing--
 	}
-	delete(m.ended, app)
-	delete(m.found, app)
-	delete(m.held, app)
-	if len(m.found) == 0 {
-		m.gap = 0
+	delete(m.deleted, app)
+	delete(m.undecided, app)
+	delete(m.lost, app)
+	if len(m.undecided) == 0 {
+		m.missing = 0
 	}
 }
 
-func (m *lossDetector) show() { orphaned.Set(float64(len(m.found) + len(m.held))) }
+func (m *lossDetector) show() { orphaned.Set(float64(len(m.undecided) + len(m.lost))) }
 
 func put[V any](to *map[types.NamespacedName]V, app types.NamespacedName, value V) {
 	if *to == nil {

@@ -53,8 +53,8 @@ func TestAReportedDeletionIsNoLoss(t *testing.T) {
 		t.Errorf("it was there again: %t, %s", lost, left)
 	}
 	m.forget(keyOf("told"))
-	if len(m.ended) != 0 {
-		t.Errorf("%v are remembered for ever", m.ended)
+	if len(m.deleted) != 0 {
+		t.Errorf("%v are remembered for ever", m.deleted)
 	}
 }
 
@@ -76,8 +76,8 @@ func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 		spoken[keyOf(name)] = true
 		watched.Delete(event.DeleteEvent{Object: versioned(name, "1")})
 	}
-	if len(m.ended) != 3 {
-		t.Errorf("%d ends are remembered", len(m.ended))
+	if len(m.deleted) != 3 {
+		t.Errorf("%d ends are remembered", len(m.deleted))
 	}
 	if lost, left := m.judge(keyOf("a"), time.Now()); lost || left != 0 {
 		t.Error("an end that was told of before this replica led counts as a loss")
@@ -87,8 +87,8 @@ func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 	works.Delete(event.DeleteEvent{Object: of("b")})
 	delete(spoken, keyOf("c"))
 	works.Update(event.UpdateEvent{ObjectOld: of("c"), ObjectNew: of("another")})
-	if len(m.ended) != 1 || !m.ended[keyOf("a")] {
-		t.Errorf("remembered: %v", m.ended)
+	if len(m.deleted) != 1 || !m.deleted[keyOf("a")] {
+		t.Errorf("remembered: %v", m.deleted)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestDecidedApplicationsDoNotCount(t *testing.T) {
 	for title, before := range map[string]func(*lossDetector, time.Time){
 		"held before this run": func(m *lossDetector, _ time.Time) {
 			for i := range 2 * massLossThreshold {
-				m.hold(keyOf(fmt.Sprint(i)))
+				m.stillLost(keyOf(fmt.Sprint(i)))
 			}
 		},
 		"held in this run": func(m *lossDetector, now time.Time) {
@@ -143,12 +143,12 @@ func TestDecidedApplicationsDoNotCount(t *testing.T) {
 // its deletion.
 func TestAHeldApplicationThatCameBack(t *testing.T) {
 	var m lossDetector
-	if !m.hold(keyOf("a")) {
+	if !m.stillLost(keyOf("a")) {
 		t.Fatal("nothing was told of")
 	}
 	m.watched().Create(event.CreateEvent{Object: versioned("a", "1")})
 	m.watched().Delete(event.DeleteEvent{Object: versioned("a", "1")})
-	if lost, left := m.judge(keyOf("a"), time.Now()); m.hold(keyOf("a")) || lost || left != 0 {
+	if lost, left := m.judge(keyOf("a"), time.Now()); m.stillLost(keyOf("a")) || lost || left != 0 {
 		t.Error("it is held for ever")
 	}
 }
@@ -170,5 +170,25 @@ func TestAVersionThatGoesBack(t *testing.T) {
 		if lost, _ := m.judge(keyOf("b"), time.Now()); lost != tc.want {
 			t.Errorf("%s: %t", title, lost)
 		}
+	}
+}
+
+// TestAKeptWorkStaysKept: a work that was kept after a loss stays kept, in any order of the works of the Application. The
+// cache did not show the mark of the work at first, and the time to look for further losses is over.
+func TestAKeptWorkStaysKept(t *testing.T) {
+	kept, other := &workv1.ManifestWork{}, &workv1.ManifestWork{}
+	kept.Annotations = map[string]string{apis.AnnotationOrphanedAt: "2026-11-22T12:16:37Z"}
+	for title, works := range map[string][]*workv1.ManifestWork{"the kept work first": {kept, other}, "the kept work last": {other, kept}} {
+		t.Run(title, func(t *testing.T) {
+			r, seen := &Reconciler{}, &observation{}
+			seen.Key, seen.Now, seen.Others = keyOf("app"), time.Now(), []*workv1.ManifestWork{other, other}
+			if err := r.observeLoss(t.Context(), seen); err != nil || seen.Loss.Lost || seen.Loss.Remaining != lossWindow {
+				t.Fatalf("%v, %+v", err, seen.Loss)
+			}
+			seen.Now, seen.Others = seen.Now.Add(lossWindow), works
+			if err := r.observeLoss(t.Context(), seen); err != nil || !seen.Loss.Lost || seen.Loss.Remaining != 0 {
+				t.Errorf("the Application counts as deleted: %v, %+v", err, seen.Loss)
+			}
+		})
 	}
 }

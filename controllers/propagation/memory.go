@@ -14,8 +14,8 @@ func Remember(to, from *Reconciler) {
 func (m *lossDetector) remember(from *lossDetector) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
-	m.ended, m.found, m.held = maps.Clone(from.ended), maps.Clone(from.found), maps.Clone(from.held)
-	m.gap, m.restored = from.gap, from.restored
+	m.deleted, m.undecided, m.lost = maps.Clone(from.deleted), maps.Clone(from.undecided), maps.Clone(from.lost)
+	m.missing, m.restored = from.missing, from.restored
 }
 
 func (m *revocations) remember(from *revocations) {
@@ -25,5 +25,5 @@ func (m *revocations) remember(from *revocations) {
 	for app, works := range m.refused {
 		m.refused[app] = maps.Clone(works)
 	}
-	m.asked, m.count, m.braked = maps.Clone(from.asked), from.count, from.braked
+	m.deleted, m.count, m.stopped = maps.Clone(from.deleted), from.count, from.stopped
 }

@@ -229,19 +229,19 @@ func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation)
 	return nil
 }
 
-// observeLoss asks the lossDetector whether the hub has lost the Application.
+// observeLoss asks the lossDetector whether the hub has lost the Application. The answer is about all works, in any order.
 func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
-	for _, w := range seen.Others {
-		switch {
-		case w.Annotations[apis.AnnotationOrphanedAt] != "":
-			seen.Loss.Held = r.losses.hold(seen.Key)
-		case work.ByOlder(w), // the older controller left such works behind, together with their Applications
-			work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
-			seen.Loss.Lost = r.losses.hold(seen.Key)
-		default:
-			seen.Loss.Lost, seen.Loss.Left = r.losses.judge(seen.Key, seen.Now)
-		}
+	seen.Loss = delivery.Loss{}
+	known := slices.ContainsFunc(seen.Others, func(w *workv1.ManifestWork) bool {
+		return w.Annotations[apis.AnnotationOrphanedAt] != "" || // kept after an earlier loss
+			work.ByOlder(w) || // the older controller left such works behind, together with their Applications
+			work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w)
+	})
+	if known {
+		seen.Loss.Lost = r.losses.stillLost(seen.Key)
+		return nil
 	}
+	seen.Loss.Lost, seen.Loss.Remaining = r.losses.judge(seen.Key, seen.Now)
 	return nil
 }
 

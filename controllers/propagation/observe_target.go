@@ -161,7 +161,7 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 			continue
 		}
 		phase, since := r.revocations.judge(seen.Key, w.UID, seen.Now, r.Options.Revocation.WithDefaults())
-		seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal, Since: since, Held: phase == held}
+		seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal, Since: since, TooMany: phase == tooMany}
 	}
 	return nil
 }

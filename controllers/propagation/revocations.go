@@ -20,8 +20,8 @@ const (
 	// inGrace: the rule may still be withdrawn.
 	inGrace revocationPhase = iota
 
-	// held: too many works have lost their right within the window.
-	held
+	// tooMany: too many works have lost their right within the window.
+	tooMany
 
 	// due: the work can be deleted now.
 	due
@@ -32,14 +32,14 @@ const (
 type revocations struct {
 	mu      sync.Mutex
 	refused map[types.NamespacedName]map[types.UID]time.Time // since when, by hub Application and UID of the work
-	asked   map[types.UID]time.Time                          // time of the deletion request, within the last window
+	deleted map[types.UID]time.Time                          // time of the deletion, within the last window
 	count   int                                              // number of refused works
-	braked  bool                                             // until no work is refused any more
+	stopped bool                                             // until no work is refused any more
 }
 
 // judge notes the refusal of a work by a rule. It returns the phase of the revocation, and since when the rule refuses
 // the work. If the number of refused works, plus the number of works deleted within the window, exceeds the limit, all
-// refused works are held until no work is refused.
+// refused works stay until no work is refused.
 func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (revocationPhase, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,30 +55,30 @@ func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time
 		m.refused[app][w] = now
 		m.count++
 	}
-	for uid, when := range m.asked {
+	for uid, when := range m.deleted {
 		if now.Sub(when) > revocationWindow {
-			delete(m.asked, uid)
+			delete(m.deleted, uid)
 		}
 	}
-	m.braked = m.braked || m.count+len(m.asked) > o.Limit
+	m.stopped = m.stopped || m.count+len(m.deleted) > o.Limit
 	m.show()
 	switch {
-	case m.braked:
-		return held, since
+	case m.stopped:
+		return tooMany, since
 	case now.Sub(since) < o.Grace:
 		return inGrace, since
 	}
 	return due, since
 }
 
-// ask notes a deletion request for a work.
-func (m *revocations) ask(app types.NamespacedName, w types.UID, now time.Time) {
+// noteDeletion notes the deletion of a work by a revocation.
+func (m *revocations) noteDeletion(app types.NamespacedName, w types.UID, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.asked == nil {
-		m.asked = map[types.UID]time.Time{}
+	if m.deleted == nil {
+		m.deleted = map[types.UID]time.Time{}
 	}
-	m.asked[w] = now
+	m.deleted[w] = now
 	m.drop(app, func(uid types.UID) bool { return uid == w })
 }
 
@@ -114,12 +114,12 @@ func (m *revocations) drop(app types.NamespacedName, which func(types.UID) bool)
 	if len(m.refused[app]) == 0 {
 		delete(m.refused, app)
 	}
-	m.braked = m.braked && m.count > 0
+	m.stopped = m.stopped && m.count > 0
 	m.show()
 }
 
 func (m *revocations) show() {
-	if m.braked {
+	if m.stopped {
 		heldRevocations.Set(float64(m.count))
 	} else {
 		heldRevocations.Set(0)

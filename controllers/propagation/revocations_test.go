@@ -49,13 +49,13 @@ func TestTooManyRevocationsAtATime(t *testing.T) {
 			judge(&m, n, now)
 		}
 		for n := range 3 {
-			if judge(&m, n, later) != held {
+			if judge(&m, n, later) != tooMany {
 				t.Errorf("%d is not held", n)
 			}
 		}
 		m.forget(keyOf("0"), uid(0))
 		m.retain(keyOf("1"), nil)
-		if judge(&m, 2, later) != held {
+		if judge(&m, 2, later) != tooMany {
 			t.Error("the last of many is taken for a few")
 		}
 		m.forget(keyOf("2"), uid(2))
@@ -70,9 +70,9 @@ func TestTooManyRevocationsAtATime(t *testing.T) {
 			if judge(&m, n, later) != due {
 				t.Errorf("%d is held", n)
 			}
-			m.ask(keyOf(fmt.Sprint(n)), uid(n), later)
+			m.noteDeletion(keyOf(fmt.Sprint(n)), uid(n), later)
 		}
-		if judge(&m, 3, later) != held {
+		if judge(&m, 3, later) != tooMany {
 			t.Error("two went just now")
 		}
 		m.forget(keyOf("3"), uid(3))
@@ -99,7 +99,7 @@ func TestRevocationsForgetEndedRevocations(t *testing.T) {
 		m.judge(keyOf("a"), uid(n), now, revoking)
 	}
 	m.forget(keyOf("a"), uid(0))
-	m.ask(keyOf("a"), uid(1), now)
+	m.noteDeletion(keyOf("a"), uid(1), now)
 	left := workv1.ManifestWork{}
 	left.UID = uid(2)
 	m.retain(keyOf("a"), []*workv1.ManifestWork{&left})
@@ -107,11 +107,11 @@ func TestRevocationsForgetEndedRevocations(t *testing.T) {
 		t.Errorf("%d are refused", m.count)
 	}
 	m.retain(keyOf("a"), nil)
-	if len(m.refused) != 0 || m.count != 0 || m.braked {
-		t.Errorf("left: %v, %d, %t", m.refused, m.count, m.braked)
+	if len(m.refused) != 0 || m.count != 0 || m.stopped {
+		t.Errorf("left: %v, %d, %t", m.refused, m.count, m.stopped)
 	}
 	m.judge(keyOf("b"), uid(20), now.Add(2*revocationWindow), revoking)
-	if len(m.asked) != 0 {
-		t.Errorf("%v were asked for long ago", m.asked)
+	if len(m.deleted) != 0 {
+		t.Errorf("%v were asked for long ago", m.deleted)
 	}
 }

@@ -292,7 +292,7 @@ func TestRevoke(t *testing.T) {
 	tooMany := func(s *situation) {
 		lost(long)(s)
 		for uid, r := range s.Revoked {
-			r.Held = true
+			r.TooMany = true
 			s.Revoked[uid] = r
 		}
 	}
@@ -333,7 +333,7 @@ func TestRevoke(t *testing.T) {
 
 func TestOrphan(t *testing.T) {
 	after := func(mode string) func(*situation) { return func(s *situation) { s.AfterRestore = mode } }
-	lost := func(s *situation) { s.Loss.Lost, s.Loss.Held = true, true }
+	lost := func(s *situation) { s.Loss.Lost = true }
 	marked := func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphanedAt] = "then" }
 	decides(t, map[string]row{
 		"no work left": {is: of(app()).gone(), want: []string{}},
@@ -366,7 +366,7 @@ func TestOrphan(t *testing.T) {
 		"ended, released":  {is: of(app()).own(t, releasedAnd(false)).gone(), want: []string{}},
 		"with a request":   {is: of(app()).own(t, carriesRequest).gone(), want: []string{"update cluster1"}},
 		"not looked for":   {is: of(app()).own(t).gone().with(func(s *situation) { s.Known = 0 }), want: []string{"needs loss"}},
-		"perhaps lost":     {is: of(app()).own(t).gone().with(func(s *situation) { s.Loss.Left = time.Second }), want: []string{"after 1s"}},
+		"perhaps lost":     {is: of(app()).own(t).gone().with(func(s *situation) { s.Loss.Remaining = time.Second }), want: []string{"after 1s"}},
 		"lost":             {is: of(app()).own(t).gone().with(lost), want: []string{"update cluster1", "  event Orphaned"}},
 		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedCluster).gone().with(lost), want: []string{}},
 		"lost, and marked": {is: of(app()).own(t, marked).gone().with(lost), want: []string{}},

@@ -219,8 +219,8 @@ type Revocation struct {
 	// object is no refusal.
 	Since time.Time
 
-	// Held is true if too many works have lost their right at the same time.
-	Held bool
+	// TooMany is true if too many works have lost their right at the same time.
+	TooMany bool
 }
 
 // Rejection is the API server's refusal of a work.
@@ -237,13 +237,11 @@ type Rejection struct {
 
 // Loss tells an observed deletion of the Application apart from an Application found missing.
 type Loss struct {
-	// Lost is true if the hub has lost the Application. Left is the remaining time to look for further losses before
-	// the decision.
+	// Lost is true if the hub has lost the Application. A later deletion of the Application ends the loss.
 	Lost bool
-	Left time.Duration
 
-	// Held is true if works kept once stay kept, because no deletion has been observed since.
-	Held bool
+	// Remaining is the remaining time to look for further losses before the decision.
+	Remaining time.Duration
 }
 
 // Options are the settings for all Applications.

@@ -74,25 +74,19 @@ func waitForLoss(v *view, s *subject) block {
 		return done
 	case !v.knows(NeedLoss):
 		return require(NeedLoss)
-	case s.Annotations[apis.AnnotationOrphanedAt] != "" || v.Loss.Left <= 0:
+	case v.Loss.Remaining <= 0:
 		return done
 	}
 	wait := blockf("the hub may have lost more Applications at the same time")
-	wait.After = v.Loss.Left
+	wait.After = v.Loss.Remaining
 	return wait
 }
 
 // lost reports whether the hub has lost the Application of a work, instead of deleted the Application. No deletion
-// was observed, and either many Applications are missing, or a restore of the hub is known. A work held once stays
-// held until Towline observes a deletion: the Application existed again before the deletion.
+// was observed, and either many Applications are missing, or a restore of the hub is known. A kept work stays kept until
+// Towline observes a deletion: the Application existed again before the deletion.
 func (v *view) lost(w *workv1.ManifestWork) bool {
-	switch {
-	case v.afterRestore(w) == AfterRestoreDelete:
-		return false
-	case w.Annotations[apis.AnnotationOrphanedAt] != "":
-		return v.Loss.Held
-	}
-	return v.Loss.Lost
+	return v.Loss.Lost && v.afterRestore(w) != AfterRestoreDelete
 }
 
 // keep marks a work with a lost Application, so that the work is kept after restarts, and sends an event.

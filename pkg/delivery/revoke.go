@@ -104,7 +104,7 @@ func waitForObject(v *view, s *subject) block {
 // waitForFewer keeps a work while too many works would be removed at the same time.
 func waitForFewer(v *view, s *subject) block {
 	r := v.Revoked[s.UID]
-	if !r.Held {
+	if !r.TooMany {
 		return done
 	}
 	return blockf("cluster %s keeps the Application unchanged: more than %d Applications lost their permission at the same time, so Towline "+

@@ -95,13 +95,12 @@ func (p *Plan) standing(f *Facts) Standing {
 
 // orphanStanding returns the state of works whose Application the hub does not have.
 func orphanStanding(f *Facts) Standing {
-	held := func(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationOrphanedAt] != "" }
 	switch {
 	case len(f.Others) == 0:
 		return Standing{}
 	case !slices.ContainsFunc(f.Others, func(w *workv1.ManifestWork) bool { return !work.Released(w) }):
 		return Standing{State: ReleasedState}
-	case f.Loss.Lost, f.Loss.Held && slices.ContainsFunc(f.Others, held):
+	case f.Loss.Lost:
 		return Standing{State: Orphaned, Since: orphanedAt(f.Others)}
 	}
 	return Standing{State: Deleting}

@@ -62,7 +62,7 @@ func TestStanding(t *testing.T) {
 		"lost": {
 			of(app()).own(t).gone().with(func(s *situation) { s.Loss.Lost = true }), Standing{State: Orphaned}},
 		"lost, and marked": {
-			of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss.Held = true }), Standing{State: Orphaned, Since: earlier}},
+			of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss.Lost = true }), Standing{State: Orphaned, Since: earlier}},
 		"lost, and it ended since": {of(app()).own(t, marked).gone(), Standing{State: Deleting}},
 		"not in the cache yet":     {of(app()).with(func(s *situation) { s.Presence, s.App = Behind, nil }), Standing{}},
 	} {
