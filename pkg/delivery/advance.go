@@ -62,9 +62,8 @@ func (d *decision) require(n Need) bool {
 	return d.plan.Need != 0
 }
 
-// watched extends a wait for a work, so that the end of the wait is noticed. The cache selects works by the pull label.
-// Older controllers did not label the works of ApplicationSets, and each write adds the label. During a pause, the
-// result has no write and a shorter wait.
+// watched extends a wait for a work, so that the end of the wait is noticed. The cache selects works by the pull label,
+// and each write adds a missing label. During a pause, the result has no write and a shorter wait.
 func (v *view) watched(g *Gate, s *subject, b block) block {
 	switch {
 	case s == nil || g.Timed || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":

@@ -25,8 +25,8 @@ func (c Condition) shownBy(there argocd.Condition) bool {
 	return c.Type == there.Type && c.message() == there.Message
 }
 
-// showing returns the conditions with exactly the given conditions of propagation, and without conditions from an
-// older controller. All other conditions stay.
+// showing returns the conditions with exactly the given conditions of propagation. Conditions of other writers stay, unless
+// cleared.
 func showing(before []argocd.Condition, show []Condition, now metav1.Time) []argocd.Condition {
 	wanted := make([]argocd.Condition, len(show))
 	for i, c := range show {
@@ -35,8 +35,7 @@ func showing(before []argocd.Condition, show []Condition, now metav1.Time) []arg
 	return argocd.SetConditions(before, wanted, cleared, now)
 }
 
-// cleared reports whether an undesired condition of the type is removed: a type of propagation or of an older
-// controller.
+// cleared reports whether an undesired condition of the type is removed.
 func cleared(conditionType string) bool {
 	return Shown(conditionType) || conditionType == apis.ConditionAdditionalStatusReport
 }

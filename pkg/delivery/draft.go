@@ -14,8 +14,7 @@ import (
 )
 
 // addStep adds a write of a work. A plan writes a work only once; a deletion replaces all other writes. A changed
-// work gets the pull label, so that the cache finds the work. Older controllers did not label the works of
-// ApplicationSets.
+// work gets a missing pull label, so that the cache finds the work.
 func (p *Plan) addStep(s Step) {
 	if s.Verb == work.VerbUpdate && s.Work.Labels[apis.LabelPull] == "" {
 		metav1.SetMetaDataLabel(&s.Work.ObjectMeta, apis.LabelPull, "true")

@@ -155,40 +155,21 @@ func (v *view) moving(others works, format string) string {
 	return fmt.Sprintf("moving to cluster %s: "+format, v.App.Cluster(), strings.Join(names, ", ")) + v.blockers(others)
 }
 
-// moves returns the block with a notice of a move, and with copies left by an older controller; nil for none. The cache
-// does not show the deletion of an unlabelled work from an older controller.
+// moves returns the block with a notice of a move, and with the abandoned copies; nil for none. The cache does not show
+// the deletion of an unlabelled work.
 func (d *decision) moves(notice *Gate, message string) *block {
-	kept := only(d.Others, d.leftByOlder)
+	kept := only(d.Others, d.abandoned)
 	switch {
 	case len(kept) == 0 && message == "":
 		return nil
 	case len(kept) > 0 && message != "":
 		message += "; "
 	}
-	b := blockFor("", message+keptByOlder(kept))
+	b := blockFor("", message+abandonedCopies(kept))
 	if slices.ContainsFunc(kept, func(w *workv1.ManifestWork) bool { return w.Labels[apis.LabelPull] == "" }) {
 		b.After = slowRecheck
 	}
 	return d.plan.blockAt(notice, b)
-}
-
-// leftByOlder reports whether an older controller left a work on another cluster after a move of the Application.
-// Older controllers never deleted such works, and users may rely on the running copy.
-func (v *view) leftByOlder(w *workv1.ManifestWork) bool {
-	return w.Namespace != v.App.Cluster() && work.ByOlder(w) && !v.deletionRequested(w)
-}
-
-// keptByOlder describes works left by an older controller, and the possible action; empty for none.
-func keptByOlder(ws works) string {
-	if len(ws) == 0 {
-		return ""
-	}
-	var names, clusters []string
-	for _, w := range ws {
-		names, clusters = append(names, w.Namespace+"/"+w.Name), append(clusters, "cluster "+w.Namespace)
-	}
-	return fmt.Sprintf("%s keeps a copy from an older controller. To remove this copy and its deployed resources, delete ManifestWork %s",
-		strings.Join(clusters, ", "), strings.Join(names, ", "))
 }
 
 // cleanUpFormerWorks deletes the former works of the Application after the own work has replaced them. On the same
@@ -196,7 +177,7 @@ func keptByOlder(ws works) string {
 // owner. On other clusters, the Application must be healthy at its new place, or the timeout must be over. changed is
 // true if the agent must first apply the own work again.
 func (d *decision) cleanUpFormerWorks(changed bool) *block {
-	kept := func(w *workv1.ManifestWork) bool { return !d.leftByOlder(w) }
+	kept := func(w *workv1.ManifestWork) bool { return !d.abandoned(w) }
 	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
 	switch {
 	case len(former) == 0:
@@ -225,7 +206,7 @@ func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
 		switch {
 		case isHere(w, d.App):
 			b = d.endWork(d.subject(w), replacement)
-		case d.leftByOlder(w):
+		case d.abandoned(w):
 		case left > 0 && w.Namespace != d.App.Cluster():
 		default:
 			b = d.endWork(d.leaving(w)).shown()

@@ -153,7 +153,7 @@ func finalizers(force bool) func(*view, *subject) block {
 	}
 }
 
-// keepOthers waits for works with side manifests, written by older controllers. The end of the work would remove the
+// keepOthers waits for works with side manifests. The end of the work would remove the
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
 var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) block {

@@ -19,8 +19,8 @@ func TestReadingOrder(t *testing.T) {
 	shape.Upward(t, []string{
 		"doc.go", "gates.go", "decide.go",
 		"revoke.go", "orphan.go", "end.go", "outage.go", "deliver.go", "move.go", "relocate.go", "release.go", "handover.go", "remove.go", "freeze.go",
-		"disabled.go", "relay.go", "operation.go", "adopt.go", "edits.go", "advance.go",
-		"checks.go", "target.go", "destination.go", "grant.go", "application.go", "source.go", "pause.go",
+		"relay.go", "operation.go", "adopt.go", "edits.go", "advance.go",
+		"checks.go", "target.go", "older.go", "grant.go", "application.go", "source.go", "pause.go",
 		"standing.go", "project.go", "volatile.go", "gate.go", "draft.go", "events.go", "conditions.go", "view.go", "plan.go", "facts.go",
 	}, 5)
 }

@@ -159,3 +159,15 @@ func checkOthersWork(v *view) block {
 	}
 	return blockf("ManifestWork %s belongs to Application %s: give this Application another name", work.Key(v.App), v.OwnOwner)
 }
+
+// checkHubOperation blocks an Application while a sync by the hub's own Argo CD has not ended. With skip-reconcile,
+// the hub's Argo CD (2.14 to 3.5) does not continue the sync, and the cluster would run the sync again.
+func checkHubOperation(v *view) block {
+	begun := v.App.Status.Pushed && v.App.Operation != nil && v.App.Status.OperationState.Running()
+	if !begun || len(v.all()) > 0 {
+		return pass
+	}
+	return blockf("the hub's own Argo CD has begun a sync that has not ended: remove the annotation %s until the sync has ended. To abandon "+
+		"the sync instead, remove the operation: kubectl -n %s patch applications.argoproj.io %s --type merge -p '{\"operation\":null}'",
+		apis.AnnotationSkipReconcile, v.App.Namespace, v.App.Name)
+}

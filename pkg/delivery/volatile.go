@@ -54,10 +54,10 @@ func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Tim
 }
 
 // answersByCondition reports whether the agent reports the comparison by a condition, or may do so with its next
-// report. Towline rewrites a work of an older controller, and the new work asks for the condition.
+// report. After a takeover, the work asks for the condition.
 func answersByCondition(w *workv1.ManifestWork, seen *feedback.Observation) bool {
 	if !work.AsksCompared(w) {
-		return work.ByOlder(w)
+		return takenOverNext(w)
 	}
 	return seen.TellsCompared || seen.UID == "" || !work.Reported(w)
 }

@@ -52,14 +52,11 @@ func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
 // UpdateModeOf returns how the work treats an existing Application. For a Disabled work, the result is the mode from
 // before the work was disabled.
 func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
-	if len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil {
-		return ForceApply // from an older controller
+	if isUnruled(w) || isSwitchedOff(w) {
+		return ForceApply
 	}
 	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
 	case workv1.UpdateStrategyTypeReadOnly:
-		if ByOlder(w) {
-			return ForceApply // disabled by an older controller since
-		}
 		noted, _ := notedMode(w)
 		return noted
 	case workv1.UpdateStrategyTypeCreateOnly:

@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/memo"
 	"github.com/towline-io/towline/pkg/source"
@@ -63,23 +60,4 @@ func setText(fields map[string]json.RawMessage, key, text string) {
 	if text != "" {
 		fields[key] = quoted(text)
 	}
-}
-
-// Redirected returns the destination of the Application in a work, if the work is not from this version of Towline and app
-// now has another destination.
-func Redirected(w *workv1.ManifestWork, app *argocd.Application) (was argocd.Destination, redirected bool) {
-	held, ok := Carried(w)
-	if !ok || !ByOlder(w) && !ignoredDestination(held) {
-		return argocd.Destination{}, false
-	}
-	was = held.DestinationSaid()
-	return was, was != argocd.Destination{} && was.Canonical() != app.DestinationThere().Canonical()
-}
-
-// ignoredDestination reports whether the controller that sent the Application ignored the annotations for the
-// destination. Then the Application on the cluster still has the annotations.
-func ignoredDestination(held *argocd.Application) bool {
-	_, name := held.Annotations[apis.AnnotationDestinationName]
-	_, server := held.Annotations[apis.AnnotationDestinationServer]
-	return name || server
 }

@@ -7,5 +7,5 @@
 //
 // Package feedback has the rules for the agent's report, and the parser of the report. A request (type Request) is an
 // operation of a user, or its termination, and temporarily takes the place of the Application in a work. A side
-// manifest is a further manifest, from an older controller.
+// manifest is a further manifest in the work (older.go).
 package work

@@ -39,11 +39,32 @@ func IsReadOnly(w *workv1.ManifestWork) bool {
 		w.Spec.ManifestConfigs[0].UpdateStrategy.Type == workv1.UpdateStrategyTypeReadOnly
 }
 
-// revive makes a disabled work of an older controller effective again.
+// isUnruled reports whether a work does not say how the agent applies the Application. The first older controllers wrote
+// such works.
+func isUnruled(w *workv1.ManifestWork) bool {
+	return len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil
+}
+
+// isSwitchedOff reports whether an older controller has set a work of its own to ReadOnly.
+func isSwitchedOff(w *workv1.ManifestWork) bool { return IsReadOnly(w) && ByOlder(w) }
+
+// revive makes a switched-off work effective again.
 func revive(w *workv1.ManifestWork) {
-	if IsReadOnly(w) && ByOlder(w) {
+	if isSwitchedOff(w) {
 		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
 		noteMode(w, ForceApply)
+	}
+}
+
+// setRules gives a work of an older controller the configuration and the strategy of Towline's works. The strategies of
+// older controllers do not change finalizers. held is the Application in the work.
+func setRules(w *workv1.ManifestWork, held *argocd.Application) {
+	revive(w)
+	if len(w.Spec.ManifestConfigs) == 0 {
+		w.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})}
+	}
+	if s := w.Spec.ManifestConfigs[0].UpdateStrategy; s == nil || s.Type == workv1.UpdateStrategyTypeUpdate {
+		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
 	}
 }
 
@@ -65,6 +86,25 @@ func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
 	config.UpdateStrategy = strategyOf(w)
 	SetUpdateMode(out, UpdateModeOf(w))
 	return out
+}
+
+// Redirected returns the destination of the Application in a work, if the work is not from this version of Towline and app
+// now has another destination.
+func Redirected(w *workv1.ManifestWork, app *argocd.Application) (was argocd.Destination, redirected bool) {
+	held, ok := Carried(w)
+	if !ok || !ByOlder(w) && !ignoredDestination(held) {
+		return argocd.Destination{}, false
+	}
+	was = held.DestinationSaid()
+	return was, was != argocd.Destination{} && was.Canonical() != app.DestinationThere().Canonical()
+}
+
+// ignoredDestination reports whether the controller that sent the Application ignored the annotations for the
+// destination. Then the Application on the cluster still has the annotations.
+func ignoredDestination(held *argocd.Application) bool {
+	_, name := held.Annotations[apis.AnnotationDestinationName]
+	_, server := held.Annotations[apis.AnnotationDestinationServer]
+	return name || server
 }
 
 // sideManifests returns the side manifests of a work: all manifests except the Application. Older controllers

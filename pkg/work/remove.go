@@ -34,18 +34,11 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
 	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
 	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
-	disabled := IsReadOnly(w) && ByOlder(w)
-	if said && !own && !disabled {
+	if said && !own && !isSwitchedOff(w) {
 		return w, false
 	}
 	out := w.DeepCopy()
-	revive(out)
-	if len(out.Spec.ManifestConfigs) == 0 {
-		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})} // from an older controller
-	}
-	if s := out.Spec.ManifestConfigs[0].UpdateStrategy; s == nil || s.Type == workv1.UpdateStrategyTypeUpdate {
-		out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy() // from an older controller, with a strategy that does not change finalizers
-	}
+	setRules(out, held)
 	switch {
 	case own, UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue:
 		SetUpdateMode(out, ForceApply)

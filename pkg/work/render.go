@@ -1,7 +1,7 @@
 package work
 
 import (
-	"crypto/sha1" //nolint:gosec // names an ApplicationSet, as older controllers do; it protects nothing
+	"crypto/sha1" //nolint:gosec // names an ApplicationSet; it protects nothing
 	"encoding/hex"
 	"fmt"
 	"strings"

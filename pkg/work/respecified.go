@@ -25,7 +25,7 @@ func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
 // Respecified reports whether an Application now deploys different content than the Application in its work. The
 // status reported by the cluster so far is then about the earlier content. The result is false for automated syncs:
 // Argo CD syncs the Application after each change of the spec, and no RollingSync reads the status. The result is also false for
-// a work from an older controller, for an unreadable spec, and for a work with a request.
+// a work that Towline has not rendered, for an unreadable spec, and for a work with a request.
 func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
 	here := specThere(app)
 	if here.err != nil {

@@ -111,7 +111,7 @@ func sameManifests(a, b []workv1.Manifest) bool {
 }
 
 // sameJSON compares two JSON texts by their content. Most texts are equal to the byte, because both passed through
-// the API server's encoder. In the text from an older controller, the order of keys and the escaping may differ.
+// the API server's encoder. In the text of another writer, the order of keys and the escaping may differ.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
