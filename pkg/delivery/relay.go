@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,9 @@ type relaying struct {
 	// carry is the request that takes the place of the Application in the work; nil if the work carries the
 	// Application.
 	carry *work.Request
+
+	// replaced returns work.PackReplaced of the own work. The compression takes time, so a decision packs once.
+	replaced func() (kept string, fits bool)
 
 	// unanswered is true if the content of the work must stay, because the agent has not answered yet.
 	unanswered bool
@@ -72,6 +76,7 @@ type relaying struct {
 // forbidden operation stays on the hub, where a user can withdraw the operation, and blocks no other request.
 func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *block) {
 	r := &relaying{view: &d.view, to: to, withheld: withheld}
+	r.replaced = sync.OnceValues(func() (string, bool) { return work.PackReplaced(r.Own) })
 	if d.withdrawSent(d.Others) || d.Own != nil && d.deletionRequested(d.Own) && d.withdrawSent(works{d.Own}) {
 		r.told = true
 		return r, nil
@@ -148,7 +153,8 @@ func (r *relaying) requesting() bool {
 func (r *relaying) render() (*workv1.ManifestWork, error) {
 	desired, err := work.Render(r.to, r.requests)
 	if err == nil && work.CarriesRequest(desired) {
-		work.KeepReplaced(desired, r.Own)
+		kept, _ := r.replaced()
+		work.StoreReplaced(desired, kept)
 	}
 	switch {
 	case err != nil:
@@ -280,11 +286,13 @@ func (r *relaying) stamp() {
 // send replaces the Application in the work with a request. A freeze could not put back a large Application with
 // automated sync, so send refuses an operation of such an Application.
 func (r *relaying) send(s relay.Sent, operation json.RawMessage) {
-	if len(operation) > 0 && work.RunsByItself(r.Own) && !work.KeepReplaced(&workv1.ManifestWork{}, r.Own) {
-		r.unread = blockFor(apis.ReasonOperationInvalid, fmt.Sprintf("the Application has automated sync and more than %d KiB in "+
-			"compressed form, so an operation cannot be sent: remove the operation, or move inline values into the Git repository",
-			work.MaxReplaced>>10))
-		return
+	if len(operation) > 0 && work.RunsByItself(r.Own) {
+		if _, fits := r.replaced(); !fits {
+			r.unread = blockFor(apis.ReasonOperationInvalid, fmt.Sprintf("the Application has automated sync and more than %d KiB in "+
+				"compressed form, so an operation cannot be sent: remove the operation, or move inline values into the Git repository",
+				work.MaxReplaced>>10))
+			return
+		}
 	}
 	s.State, s.Instead = relay.OnItsWay, work.Brings(r.Own)
 	r.requests.Last = s

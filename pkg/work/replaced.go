@@ -23,24 +23,34 @@ const MaxReplaced = 40 * 1024
 // freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores nothing, and
 // returns false, if the Application is too large.
 func KeepReplaced(out, before *workv1.ManifestWork) bool {
+	kept, fits := PackReplaced(before)
+	StoreReplaced(out, kept)
+	return fits
+}
+
+// StoreReplaced stores in out, a work with a request, the text of PackReplaced.
+func StoreReplaced(out *workv1.ManifestWork, kept string) {
+	if kept != "" {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
+	}
+}
+
+// PackReplaced returns the Application in a work, for StoreReplaced; empty for none. The bool is false if the Application
+// is too large.
+func PackReplaced(before *workv1.ManifestWork) (kept string, fits bool) {
 	if CarriesRequest(before) {
-		kept, ok := before.Annotations[apis.AnnotationReplaced]
-		if ok {
-			metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
-		}
-		return ok
+		kept, fits = before.Annotations[apis.AnnotationReplaced]
+		return kept, fits
 	}
 	for _, m := range before.Spec.Workload.Manifests {
 		if readManifest(m.Raw) == nil {
 			continue
 		}
-		kept := packed(m.Raw)
-		if len(kept) > MaxReplaced {
-			return false
+		if kept = packed(m.Raw); len(kept) > MaxReplaced {
+			return "", false
 		}
-		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
 	}
-	return true
+	return kept, true
 }
 
 // Replaced returns the Application that the request in a work has replaced, with metadata and spec, and whether the work
