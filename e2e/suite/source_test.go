@@ -333,7 +333,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		git.cut.Store(true)
 		DeferCleanup(func() { git.cut.Store(false) })
 		sha = commit(ctx, "broken")
-		AddReportEntry("a broken connection", refused(ctx, on, name, "the hub cannot re"))
+		AddReportEntry("a broken connection", refused(ctx, on, name, "the connection to the Git server breaks"))
 		git.cut.Store(false)
 		follows(ctx, on, name, sha, "broken")
 

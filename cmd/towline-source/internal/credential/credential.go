@@ -97,7 +97,7 @@ const helper = `!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$
 // read. git sends the login only to the server in the address, also after a redirect. No argument of git has a secret.
 func (c Credential) Environment(address, dir string) ([]string, error) {
 	if !strings.Contains(address, "://") || strings.HasPrefix(address, "ssh://") {
-		return c.ssh(dir)
+		return c.ssh(address, dir)
 	}
 	server, err := serverOf(address)
 	if err != nil {
@@ -132,8 +132,13 @@ func serverOf(address string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// ssh returns the variables for an address of SSH. OpenSSH reads no configuration of the machine.
-func (c Credential) ssh(dir string) ([]string, error) {
+// ssh returns the variables for an address of SSH. OpenSSH reads no configuration of the machine. Argo CD (2.14 and 3.5,
+// util/git/client.go) logs in with the user name in the address, also with an empty name, which Git servers refuse. OpenSSH
+// would take the name of the process.
+func (c Credential) ssh(address, dir string) ([]string, error) {
+	if user, _, ok := strings.Cut(strings.TrimPrefix(address, "ssh://"), "@"); !ok || user == "" || strings.ContainsAny(user, "/:") {
+		return nil, Error("the address has no user name for SSH: set repoURL to an address with a user name, as in ssh://git@git.example.com/apps.git")
+	}
 	e := &environment{dir: dir}
 	key, known := e.write("key", c.data["sshPrivateKey"]), e.write("known_hosts", c.KnownHosts)
 	e.env = append(e.env, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND=ssh -F /dev/null -i "+key+" -o IdentitiesOnly=yes -o BatchMode=yes "+

@@ -2,6 +2,7 @@
 package gittest
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"net/http/cgi" //nolint:gosec // for tests, with a new Go
@@ -36,7 +37,25 @@ type Server struct {
 	// Down makes the server answer each request with 503.
 	Down atomic.Bool
 
+	// CutPacks makes the server break the connection in the middle of each pack.
+	CutPacks atomic.Bool
+
 	bare, work string
+}
+
+// cutting breaks the connection in the middle of a pack.
+type cutting struct {
+	http.ResponseWriter
+}
+
+// Write implements io.Writer.
+func (c cutting) Write(p []byte) (int, error) {
+	if i := bytes.Index(p, []byte("PACK")); i >= 0 {
+		_, _ = c.ResponseWriter.Write(p[:i+4])
+		_ = http.NewResponseController(c.ResponseWriter).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(p)
 }
 
 // New returns a server with a repository of one commit: the file "a" on the branch main.
@@ -64,6 +83,9 @@ func New(t *testing.T) *Server {
 			return
 		case strings.HasSuffix(r.URL.Path, "git-upload-pack"):
 			s.Packs.Add(1)
+			if s.CutPacks.Load() {
+				w = cutting{w}
+			}
 		default:
 			s.Refs.Add(1)
 		}

@@ -26,30 +26,54 @@ type failure struct {
 	signs []string
 }
 
-// failures are the failures that git's error output tells apart. The first match counts.
+// failures are the failures that git's error output tells apart. The first match counts: git's last lines are about any
+// end of a connection.
 var failures = []failure{
 	broken,
 	{
 		reason: "unverified",
 		text:   "the hub cannot verify the Git server: correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
 		signs: []string{
-			"SSL certificate problem", "certificate verification failed", "SSL: no alternative certificate", "Host key verification failed",
+			"SSL certificate problem", "certificate verification failed", "SSL: no alternative certificate", "SSL: certificate subject name",
+			"Host key verification failed",
 		},
 	},
 	{
 		reason: "credential",
 		text:   "the Git server refuses the credential of the hub: correct the repository Secret on the hub",
 		signs: []string{
-			"Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403", "Permission denied",
-			"Access denied",
+			"Authentication failed", "could not read Username", "could not read Password", "returned error: 401", "returned error: 403",
+			"Permission denied", "Access denied",
 		},
 	},
 	{
 		reason: "missing",
 		text:   "the Git server has no such repository, or hides the repository from the credential of the hub",
-		signs:  []string{"not found", "error: 404", "error: 410", "does not appear to be a git repository"},
+		signs: []string{
+			"not found", "returned error: 404", "returned error: 410", "does not appear to be a git repository", "is this a git repository?",
+		},
+	},
+	{
+		reason: "dns",
+		text:   "the hub cannot resolve the name of the Git server: correct the address, or the DNS of the hub",
+		signs:  []string{"Could not resolve"},
 	},
 	unreachable,
+	{
+		reason: "interrupted",
+		text:   "the connection to the Git server breaks: look at the Git server, and at the network and the proxies between",
+		signs: []string{
+			"Connection reset", "Connection closed", "closed by remote host", "Broken pipe", "Empty reply", "transfer closed", "unexpected disconnect",
+			"non-properly terminated", "SSL_ERROR_SYSCALL", "unexpected eof while reading", "not closed cleanly", "framing layer", "early EOF",
+			"hung up", "RPC failed",
+		},
+	},
+	{
+		reason: "tls",
+		text:   "the hub and the Git server do not agree on TLS: correct the scheme and port of the address, or the TLS settings of the Git server",
+		signs:  []string{"gnutls_handshake", "GnuTLS", "TLS packet", "SSL routines", "SSL_connect", "wrong version number"},
+	},
+	unusable,
 }
 
 var (
@@ -62,15 +86,18 @@ var (
 		reason: "unreachable",
 		text:   "the hub cannot reach the Git server, or the Git server fails",
 		signs: []string{
-			"Could not resolve", "Failed to connect", "Could not connect", "Couldn't connect", "Connection refused", "Connection reset",
-			"timed out", "No route to host", "error: 5", "hung up", "early EOF",
+			"Failed to connect", "Could not connect", "Couldn't connect", "Connection refused", "timed out", "No route to host",
+			"Network is unreachable", "returned error: 5",
 		},
 	}
 	tooLarge = failure{
 		reason: "too-large", text: "the repository is larger than the limit of towline-source, --max-repository-bytes",
 	}
-	unusable = failure{reason: "secret", text: "the address or the repository Secret on the hub is not usable for towline-source"}
-	other    = failure{reason: "other", text: "the hub cannot read the repository from the Git server"}
+	unusable = failure{
+		reason: "secret", text: "the address or the repository Secret on the hub is not usable for towline-source",
+		signs: []string{"not allowed"}, // a transport other than HTTP and SSH
+	}
+	other = failure{reason: "other", text: "the hub cannot read the repository from the Git server"}
 )
 
 // failureOf returns why a request failed.

@@ -265,6 +265,13 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		"a server that fails":       {down: true, says: unreachable.text},
 		"no server":                 {address: "http://127.0.0.1:1/apps.git", says: unreachable.text},
+		"no name":                   {address: "https://git.invalid/apps.git", says: "cannot resolve the name"},
+		"a connection that breaks":  {address: cuts(t, "") + "/apps.git", says: "the connection to the Git server breaks"},
+		"an answer that breaks":     {address: cuts(t, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n001e#") + "/apps.git", says: "server breaks"},
+		"a server without TLS":      {address: strings.Replace(cuts(t, "HTTP/1.1 400 No\r\n\r\n"), "http", "https", 1) + "/apps.git", says: "agree on TLS"},
+		"no user name for SSH":      {address: "ssh://127.0.0.1:1/apps.git", says: unusable.text},
+		"the short form without":    {address: "127.0.0.1:apps.git", says: unusable.text},
+		"another protocol":          {address: "git://127.0.0.1:1/apps.git", says: unusable.text},
 		"no such repository":        {address: strings.TrimSuffix(right, "apps.git") + "none.git", login: true, says: "no such repository"},
 		"a wrong password":          {address: strings.Replace(right, "127.0.0.1", "localhost", 1), says: "refuses the credential"},
 		"an unverified server":      {address: strings.Replace(w.config.Host, "localhost", "127.0.0.1", 1) + "/apps", says: "cannot verify the Git server"},
@@ -299,6 +306,42 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
+// cuts returns the address of a server that reads a request, sends a text, and ends the connection.
+func cuts(t *testing.T, text string) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4<<10))
+			_, _ = io.WriteString(c, text)
+			c.Close()
+		}
+	}()
+	return "http://" + listener.Addr().String()
+}
+
+// TestBrokenFetch: a connection that breaks in the middle of a fetch.
+func TestBrokenFetch(t *testing.T) {
+	w := serve(t)
+	w.git.CutPacks.Store(true)
+	code, body := w.get(source.Path(cluster, w.hub.grant.Name) + "/info/refs?service=git-upload-pack")
+	if code != http.StatusFailedDependency || !strings.Contains(body, "the connection to the Git server breaks") {
+		t.Errorf("%d %s", code, body)
+	}
+	w.git.CutPacks.Store(false)
+	if code, body := w.get(source.Path(cluster, w.hub.grant.Name) + "/info/refs?service=git-upload-pack"); code != http.StatusOK {
+		t.Errorf("after the repair: %d %s", code, body)
+	}
+}
+
 // TestFailureOf tells a failure of towline-source from a failure of a Git server. A full volume also ends the connection.
 func TestFailureOf(t *testing.T) {
 	for title, test := range map[string]struct {
@@ -310,6 +353,18 @@ func TestFailureOf(t *testing.T) {
 		"git did not start": {&git.Error{Command: "ls-remote"}, "hub"},
 		"a hidden reason":   {&git.Error{Command: "ls-remote", Text: "fatal: no"}, "other"},
 		"no repository":     {&git.Error{Command: "ls-remote", Text: "fatal: 'x' does not appear to be a git repository"}, "missing"},
+		"a server with OpenSSL that speaks no TLS": {&git.Error{Command: "ls-remote", Text: "fatal: unable to access 'https://x/': OpenSSL/3.0.19: " +
+			"error:0A00010B:SSL routines::wrong version number"}, "tls"},
+		"a proxy that ends the connection": {&git.Error{Command: "fetch", Text: "error: RPC failed; HTTP 504 curl 22 The requested URL returned " +
+			"error: 504\nfatal: the remote end hung up unexpectedly"}, "unreachable"},
+		"HTTP/2 that breaks": {&git.Error{Command: "fetch", Text: "error: RPC failed; curl 92 HTTP/2 stream 5 was not closed cleanly: CANCEL (err 8)\n" +
+			"error: 5401 bytes of body are still expected\nfatal: early EOF"}, "interrupted"},
+		"a name without an address, by SSH": {&git.Error{Command: "ls-remote", Text: "ssh: Could not resolve hostname x: Name or service not known\n" +
+			"fatal: Could not read from remote repository."}, "dns"},
+		"a closed connection, by SSH": {&git.Error{Command: "ls-remote", Text: "kex_exchange_identification: Connection closed by remote host\n" +
+			"fatal: Could not read from remote repository."}, "interrupted"},
+		"a refused key, by SSH": {&git.Error{Command: "ls-remote", Text: "git@x: Permission denied (publickey).\n" +
+			"fatal: Could not read from remote repository."}, "credential"},
 	} {
 		if got := failureOf(test.err); got.reason != test.want {
 			t.Errorf("%s: %s, want %s", title, got.reason, test.want)
