@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
+	"time"
 
 	"github.com/towline-io/towline/pkg/source"
 )
@@ -11,6 +12,9 @@ import (
 // Resource is the resource of managed resources in the API group of towline-source. The name of an object is the name of
 // the Application's ManifestWork.
 const Resource = "managedresources"
+
+// Lifetime is the lifetime of an entry in the hub's Redis, equal to Argo CD's own lifetime (--app-state-cache-expiration).
+const Lifetime = time.Hour
 
 // Digest is the parameter of a request that renews an entry on the hub: the SHA-256 of the body that the hub has.
 const Digest = "digest"

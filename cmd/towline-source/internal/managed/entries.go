@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,9 +14,6 @@ import (
 	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/tree"
 )
-
-// Expiry is the lifetime of an entry, equal to Argo CD's own lifetime (--app-state-cache-expiration).
-const Expiry = time.Hour
 
 // The answers to a request that are no failure of Redis.
 var (
@@ -106,7 +102,7 @@ func (e *Entries) Put(ctx context.Context, cluster, work string, body []byte) er
 		return err
 	}
 	writes := map[string][]byte{tree.ManagedResourcesKey(app, e.Home, !plain): entry, keyOfMark(app): description}
-	if err := e.Redis.SetAll(ctx, writes, Expiry); err != nil {
+	if err := e.Redis.SetAll(ctx, writes, managedresources.Lifetime); err != nil {
 		return err
 	}
 	requests.WithLabelValues("written").Inc()
@@ -131,7 +127,7 @@ func (e *Entries) Renew(ctx context.Context, cluster, work, digest string) error
 		return err
 	}
 	for _, key := range []string{tree.ManagedResourcesKey(app, e.Home, !plain), keyOfMark(app)} {
-		if there, err := e.Redis.Renew(ctx, key, Expiry); !there || err != nil {
+		if there, err := e.Redis.Renew(ctx, key, managedresources.Lifetime); !there || err != nil {
 			return errors.Join(err, ErrUnknown)
 		}
 	}
