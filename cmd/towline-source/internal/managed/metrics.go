@@ -17,5 +17,8 @@ var Failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 }, []string{"reason"})
 
 func init() {
+	for _, result := range []string{"written", "renewed", "removed"} {
+		requests.WithLabelValues(result) // Prometheus sees no increase in a series without a first value
+	}
 	legacyregistry.RawMustRegister(requests, Failures)
 }
