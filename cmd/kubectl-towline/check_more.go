@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +53,7 @@ func available(obj *unstructured.Unstructured) bool {
 	return false
 }
 
-// template reads the image of the agent.
+// template reads the image and the options of the agent.
 func (r *factReader) template(ctx context.Context) error {
 	manifests, err := r.manifests(ctx, check.AddOnAgent)
 	for _, m := range manifests {
@@ -62,7 +63,10 @@ func (r *factReader) template(ctx context.Context) error {
 			container, _ := c.(map[string]any)
 			r.facts.Agent, _ = container["image"].(string)
 			args, _, _ := unstructured.NestedStringSlice(container, "args")
-			r.facts.Door = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--source-bind-address=") })
+			has := func(flag string) bool {
+				return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag+"=") })
+			}
+			r.facts.Door, r.facts.Sends = has("--source-bind-address"), has("--argocd-managed-resources")
 		}
 	}
 	return err
@@ -100,6 +104,16 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 func (r *factReader) source(ctx context.Context) (err error) {
 	r.facts.Source, err = reading.SourceState(ctx, r)
 	return r.take(check.APIServices, err)
+}
+
+// settings reads the settings of Argo CD, if a check needs them.
+func (r *factReader) settings(ctx context.Context) error {
+	if !r.facts.NeedsSettings() {
+		return nil
+	}
+	m, err := reading.Get(ctx, r, types.NamespacedName{Namespace: r.facts.Namespace, Name: check.Settings}, &corev1.ConfigMap{})
+	r.facts.HubRefused = m != nil && m.Data["cluster.inClusterEnabled"] == "false"
+	return r.take(check.Settings, err)
 }
 
 // manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be

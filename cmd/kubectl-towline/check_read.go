@@ -111,7 +111,7 @@ func (r *factReader) hub(ctx context.Context, t *reading.Flags) error {
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.ArgoCDNamespace, apis.DefaultArgoCDNamespace), t.ArgoCDRedis
 	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.Runs("resourcetree"), !t.Runs("gitopscluster")
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
-		r.argoAddOn, r.unlabelled, r.acm, r.source, func(ctx context.Context) error { return r.executors(ctx, accounts) })
+		r.argoAddOn, r.unlabelled, r.acm, r.source, r.settings, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }
 
 // served reads the version and the resources of the API server.
@@ -149,7 +149,7 @@ func (r *factReader) workloads(ctx context.Context) error {
 			w.Wanted = *wanted
 		}
 		if len(pod.Containers) > 0 {
-			w.Image = pod.Containers[0].Image
+			w.Image, w.Args = pod.Containers[0].Image, pod.Containers[0].Args
 		}
 		r.facts.Workloads = append(r.facts.Workloads, w)
 	}

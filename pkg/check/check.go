@@ -16,7 +16,7 @@ func Installation(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), ownServed(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), towline(f), skew(f),
 		narrow(f), others(f), argoAddOn(f), acmInstalled(f), executors(f), unlabelled(f), policies(f), redis(f), clusters(f), refused(f), addOns(f),
-		sources(f),
+		sources(f), differences(f),
 	)
 }
 

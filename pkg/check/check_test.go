@@ -108,7 +108,21 @@ func TestChecks(t *testing.T) {
 			}
 		}
 	}
-	const sources = "sources through the hub"
+	// differing lets the agents send managed resources to the hub, with a usable way, and then edits the facts.
+	differing := func(edits ...func(*check.Facts)) func(*check.Facts) {
+		return func(f *check.Facts) {
+			f.Source, f.Agent, f.Sends, f.HubRefused = &why.SourceState{}, "r.example/towline:v1", true, true
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: f.Namespace, Name: "towline-source", Args: []string{"--managed-resources=guarded"},
+				Labels: map[string]string{"app.kubernetes.io/name": "towline-source"}})
+			for _, edit := range edits {
+				edit(f)
+			}
+		}
+	}
+	lastWorkload := func(edit func(*check.Workload)) func(*check.Facts) {
+		return func(f *check.Facts) { edit(&f.Workloads[len(f.Workloads)-1]) }
+	}
+	const sources, differences = "sources through the hub", "differences in Argo CD"
 	for title, tc := range map[string]struct {
 		of    func(*check.Facts) []check.Line
 		edit  func(*check.Facts)
@@ -153,6 +167,24 @@ func TestChecks(t *testing.T) {
 			sources, why.Blocked, "Applications with the annotation (2)"},
 		"APIServices unread": {check.Installation, gitless(func(f *check.Facts) { f.Source = nil }, unread(check.APIServices)), sources, why.Unknown,
 			"may not read APIServices, and c1"},
+		"managed resources": {check.Installation, differing(), differences, why.OK, "takes the managed resources"},
+		"managed resources without towline-source": {check.Installation, differing(lastWorkload(func(w *check.Workload) { w.Args = nil })), differences,
+			why.Blocked, "no Deployment of towline-source in namespace argocd has --managed-resources"},
+		"managed resources of a tenant's towline-source": {check.Installation, differing(lastWorkload(func(w *check.Workload) { w.Namespace = "tenant" })),
+			differences, why.Blocked, "no Deployment of towline-source in namespace argocd has --managed-resources"},
+		"managed resources, and Deployments unread": {check.Installation, func(f *check.Facts) { f.Sends, f.Unread[check.Deployments] = true, true },
+			differences, why.Unknown, "may not read Deployments"},
+		"managed resources that no agent sends": {check.Installation, differing(func(f *check.Facts) { f.Sends = false }), differences, why.Waiting,
+			"no --argocd-managed-resources"},
+		"managed resources, and towline-source is down": {check.Installation, differing(func(f *check.Facts) { f.Source.Unavailable = "no endpoints" }),
+			differences, why.Blocked, `no endpoints. argocd app diff on the hub ends in "cache: key is missing"`},
+		"managed resources, and APIServices unread": {check.Installation, differing(func(f *check.Facts) { f.Source = nil }, unread(check.APIServices)),
+			differences, why.Unknown, "may not read APIServices"},
+		"managed resources, and argocd-server may use the hub": {check.Installation, differing(func(f *check.Facts) { f.HubRefused = false }), differences,
+			why.Blocked, `ConfigMap argocd/argocd-cm does not have cluster.inClusterEnabled: "false"`},
+		"managed resources, and the settings unread": {check.Installation, differing(unread(check.Settings)), differences, why.Unknown, "argocd-cm"},
+		"managed resources for Argo CD 2.14": {check.Installation, differing(func(f *check.Facts) { f.HubRefused = false },
+			lastWorkload(func(w *check.Workload) { w.Args[0] = "--managed-resources=always" })), differences, why.OK, "takes the managed resources"},
 		"scaled to 0":   {check.Installation, workload(0, func(w *check.Workload) { w.Wanted, w.Ready = 0, 0 }), "Towline", why.Blocked, "scaled to 0"},
 		"not ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 0 }), "Towline", why.Blocked, "no ready Pod"},
 		"one ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 1 }), "Towline", why.Waiting, "1 of 2"},

@@ -19,6 +19,9 @@ const (
 	Reviews     = "subjectaccessreviews"
 	APIServices = "apiservices"
 
+	// Settings is the ConfigMap with the settings of Argo CD.
+	Settings = "argocd-cm"
+
 	GitOpsClusters  = "gitopsclusters"
 	ClusterManagers = "clustermanagers"
 )
@@ -104,6 +107,12 @@ type Facts struct {
 	// Door is true if the agent in its AddOnTemplate serves repositories of the hub.
 	Door bool
 
+	// Sends is true if the agent in its AddOnTemplate sends managed resources.
+	Sends bool
+
+	// HubRefused is true if the settings of Argo CD make argocd-server refuse the hub as a destination.
+	HubRefused bool
+
 	// Clusters are the ManagedClusters.
 	Clusters []Cluster
 }
@@ -115,9 +124,10 @@ type Right struct{ Verb, Group, Resource, Namespace, Name string }
 type Workload struct {
 	Namespace, Name string
 
-	// Labels are the labels of the object, and Image is the image of its first container.
+	// Labels are the labels of the object. Image and Args are of its first container.
 	Labels map[string]string
 	Image  string
+	Args   []string
 
 	// Stranger is true for a workload outside the namespaces of Towline's ServiceAccounts. The labels of a stranger do
 	// not count.
