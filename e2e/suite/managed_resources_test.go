@@ -128,10 +128,36 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 			} {
 				Expect(asking(args...)(ctx)).To(ContainSubstring("not found as part of application"), strings.Join(args, " "))
 			}
-			if f.Hub.ArgoCDVersion() != "2.14" {
-				Expect(argo(ctx, "app", "diff", name, "--server-side-diff")).To(ContainSubstring("is disabled"))
-			}
 		}
+	})
+
+	It("names the address of the destination, if a command needs the cluster", func(ctx SpecContext) {
+		if f.Hub.ArgoCDVersion() == "2.14" {
+			Skip("argocd-server 2.14 does not refuse the hub")
+		}
+		const name, address = "managed-elsewhere", "https://cluster1.pull.invalid"
+		through(ctx, name, "cluster1")
+		Eventually(ctx, asking("diff", name)).Should(BeEmpty())
+		for _, args := range [][]string{
+			{"logs", name}, {"diff", name, "--server-side-diff"}, {"diff", name, "--revision", "main"}, {"manifests", name, "--revision", "main"},
+		} {
+			Expect(asking(args...)(ctx)).To(ContainSubstring(`cluster \"https://kubernetes.default.svc\" is disabled`), strings.Join(args, " "))
+		}
+
+		apply(ctx, `{apiVersion: v1, kind: Secret, metadata: {name: elsewhere, namespace: argocd, labels: {argocd.argoproj.io/secret-type: cluster}},
+			stringData: {name: elsewhere, server: "`+address+`", config: "{}"}}`)
+		DeferCleanup(func(ctx context.Context) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "secret", "elsewhere", "--namespace", argocdNamespace)
+			Expect(err).NotTo(HaveOccurred())
+		})
+		patchHub(ctx, name, `{"spec":{"destination":{"server":null,"name":"elsewhere"}}}`)
+		Eventually(ctx, asking("diff", name, "--revision", "main")).Should(ContainSubstring(`Get \"` + address))
+		Expect(argo(ctx, "app", "diff", name, "--server-side-diff")).To(ContainSubstring(`Get \"` + address))
+		logs := argo(ctx, "app", "logs", name)
+		AddReportEntry("argocd app logs, with a destination that exists, and no Pod in the tree", logs)
+		Expect(logs).To(ContainSubstring("exit status"))
+		Expect(asking("diff", name)(ctx)).To(BeEmpty())
+		Expect(asking("get-resource", name, "--kind", "ConfigMap")(ctx)).To(ContainSubstring("not found as part of application"))
 	})
 
 	It("does not let a cluster write for another cluster", func(ctx SpecContext) {
