@@ -374,7 +374,7 @@ generate: ## Generate the deep copies of the API types, the contract tests of Ar
 	go -C .ci/tools/docs run . $(CURDIR) $(CURDIR)/docs/reference
 
 .PHONY: manifests
-manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and deploy/bundle.
+manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and the bundles.
 	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
 	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
 	cp deploy/crds/apps.open-cluster-management.io_multiclusterapplicationsetreports.yaml controllers/aggregation/crd.yaml
@@ -384,7 +384,8 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 	{ cat .ci/install-header.yaml; $(KUSTOMIZE) build deploy/overlays/argocd; } > deploy/install.yaml.new
 	mv deploy/install.yaml.new deploy/install.yaml
 	.ci/chart-files
-	.ci/bundle deploy/bundle v0.0.0-dev towline:latest
+	.ci/bundle deploy/bundle/source deploy/bundle v0.0.0-dev towline:latest
+	.ci/bundle deploy/bundle-source/source deploy/bundle-source v0.0.0-dev towline-source:latest
 
 .PHONY: tidy
 tidy: ## Update go.mod and go.sum to the imports of the code.

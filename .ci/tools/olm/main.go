@@ -1,4 +1,5 @@
-// Olm writes deploy/bundle. The Operator Lifecycle Manager installs Towline on OpenShift from the bundle:
+// Olm writes deploy/bundle and deploy/bundle-source. The Operator Lifecycle Manager installs Towline and towline-source on
+// OpenShift from the bundles:
 //
 //	kustomize build deploy/bundle/source | go run . deploy/bundle v0.1.0 registry.example/towline@sha256:…
 //
@@ -56,10 +57,11 @@ func run(from io.Reader, folder, version, image string) error {
 	if err != nil {
 		return err
 	}
-	if err := name(csv, version, image); err != nil {
+	program := csv.Name
+	if err := name(csv, program, version, image); err != nil {
 		return err
 	}
-	files := map[string]any{"towline.clusterserviceversion.yaml": csv}
+	files := map[string]any{program + ".clusterserviceversion.yaml": csv}
 	for _, u := range beside {
 		files[fmt.Sprintf("%s_%s.yaml", u.GetName(), strings.ToLower(u.GetKind()))] = u.Object
 	}
@@ -67,8 +69,8 @@ func run(from io.Reader, folder, version, image string) error {
 }
 
 // name sets the version and the image in all fields of the ClusterServiceVersion with a version or an image.
-func name(csv *operatorsv1alpha1.ClusterServiceVersion, version, image string) error {
-	csv.Name = "towline." + version
+func name(csv *operatorsv1alpha1.ClusterServiceVersion, program, version, image string) error {
+	csv.Name = program + "." + version
 	if err := csv.Spec.Version.UnmarshalJSON([]byte(fmt.Sprintf("%q", strings.TrimPrefix(version, "v")))); err != nil {
 		return fmt.Errorf("version %s: %w", version, err)
 	}
@@ -78,7 +80,7 @@ func name(csv *operatorsv1alpha1.ClusterServiceVersion, version, image string) e
 			d.Spec.Template.Spec.Containers[j].Image = image
 		}
 	}
-	csv.Spec.RelatedImages = []operatorsv1alpha1.RelatedImage{{Name: "towline", Image: image}}
+	csv.Spec.RelatedImages = []operatorsv1alpha1.RelatedImage{{Name: program, Image: image}}
 	csv.Annotations["containerImage"] = image
 	return nil
 }
