@@ -38,6 +38,9 @@ type Reconciler struct {
 	// Tracer sends traces; nil for no traces.
 	Tracer *tracing.Tracer
 
+	// Now is the clock for the times of conditions; nil for the clock of the machine.
+	Now func() time.Time
+
 	// reported is since when a report of a cluster waits for a reconcile.
 	reported gauge.Since
 }
@@ -73,7 +76,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.Now())
+	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.NewTime(r.now()))
 	forgetResources(&status, facts, w)
 	status.Sync = compared(app, status.Sync, work.Sent(w))
 	status.History = deployments(app, facts)
@@ -86,6 +89,13 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 		return loop.Backoff(), nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+func (r *Reconciler) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
 }
 
 // speaksFor reports whether this controller may write the Application's status. Without skip-reconcile, the hub's own

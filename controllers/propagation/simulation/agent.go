@@ -456,14 +456,17 @@ func (a *placed) evaluate(conditions *[]metav1.Condition, generation int64, now 
 	if a.state != nil && a.state.finishedAt != "" {
 		finishedAt = a.state.finishedAt
 	}
-	for name, is := range map[string]bool{
-		feedback.ConditionCompared: a.reconciledAt >= finishedAt,
-		feedback.ConditionUnedited: a.deleting || owned > 0 && owned >= a.sets,
+	for _, rule := range []struct {
+		name string
+		is   bool
+	}{ // always in this order, because a new condition is appended
+		{feedback.ConditionCompared, a.reconciledAt >= finishedAt},
+		{feedback.ConditionUnedited, a.deleting || owned > 0 && owned >= a.sets},
 	} {
 		c := metav1.Condition{
-			Type: name, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, ObservedGeneration: generation, LastTransitionTime: now,
+			Type: rule.name, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, ObservedGeneration: generation, LastTransitionTime: now,
 		}
-		if is {
+		if rule.is {
 			c.Status = metav1.ConditionTrue
 		}
 		meta.SetStatusCondition(conditions, c)

@@ -2,9 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
-	"slices"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
@@ -12,17 +10,6 @@ import (
 func (d *digest) plan(app key, p *delivery.Plan) {
 	told := *p
 	told.Trace = nil
-	if p.Hub != nil {
-		hub := *p.Hub
-		hub.Conditions = slices.Clone(hub.Conditions)
-		for i := range hub.Conditions {
-			// The status controller owns these conditions, and reads the clock of the machine.
-			if c := &hub.Conditions[i]; !delivery.Shown(c.Type) && c.Type != apis.ConditionRefreshWarning {
-				c.LastTransitionTime = nil
-			}
-		}
-		told.Hub = &hub
-	}
 	text, err := json.Marshal(told)
 	must(err)
 	d.add(app.String(), string(text))

@@ -119,6 +119,7 @@ func (p *process) build() {
 	}
 	p.reporter = &status.Reconciler{
 		Client: c, Live: live, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},
+		Now: p.now,
 	}
 	p.wakes = [kinds + 1][]loop.Watch{}
 	for _, s := range p.sender.Watches() {
