@@ -133,6 +133,11 @@ func unreadThere(w *workv1.ManifestWork) {
 // unseenYet makes a work unseen by its agent.
 func unseenYet(w *workv1.ManifestWork) { w.Finalizers, w.Status = nil, workv1.ManifestWorkStatus{} }
 
+// aged makes a work older.
+func aged(by time.Duration) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) { w.CreationTimestamp = metav1.NewTime(w.CreationTimestamp.Add(-by)) }
+}
+
 // goingAway requests the deletion of a work.
 func goingAway(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{Time: now} }
 

@@ -340,6 +340,35 @@ func TestMove(t *testing.T) {
 		"an earlier Application of the same name on a second cluster, forbidden": {
 			is:   of(cascading()).own(t).at(t, "cluster2", "22222").with(func(s *situation) { s.Refused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"an earlier Application of the same name on the old cluster, and the new cluster is missing": {
+			is:   of(cascading()).at(t, "cluster2", fixture.UID).at(t, "cluster2", "22222").with(func(s *situation) { delete(s.Clusters, "cluster1") }),
+			want: []string{"delete cluster2", "  event WorkDeleted", "PropagationError ClusterNotFound"}, says: "until then, cluster cluster2 keeps"},
+		"earlier Applications of the same name on the old cluster, and the new cluster is missing": {
+			is: of(cascading()).at(t, "cluster2", "22222", aged(time.Hour)).at(t, "cluster2", "33333").with(func(s *situation) {
+				delete(s.Clusters, "cluster1")
+			}),
+			want: []string{"delete cluster2", "  event WorkDeleted", "PropagationError ClusterNotFound"}},
+		"an earlier Application of the same name on the old cluster, and the new cluster has not applied the work": {
+			is:   of(cascading()).own(t, unseenYet).at(t, "cluster2", fixture.UID).at(t, "cluster2", "22222"),
+			want: []string{"delete cluster2", "  event WorkDeleted", move}},
+		"an earlier Application of the same name in another namespace of the old cluster": {
+			is: of(cascading()).own(t, unseenYet).at(t, "cluster2", fixture.UID).with(func(s *situation) {
+				elsewhere := s.App.DeepCopy()
+				elsewhere.UID, elsewhere.Annotations[apis.AnnotationCluster] = "22222", "cluster2"
+				elsewhere.Annotations[apis.AnnotationAppNamespace] = "elsewhere"
+				s.Others = append(s.Others, workFor(t, elsewhere))
+			}),
+			want: []string{move}},
+		"earlier Applications of the same name, both released": {
+			is: of(cascading()).at(t, "cluster2", fixture.UID, releasedAnd(true)).at(t, "cluster2", "22222", releasedAnd(true)).with(func(s *situation) {
+				delete(s.Clusters, "cluster1")
+			}),
+			want: []string{"delete cluster2", "  event WorkDeleted", "PropagationError ClusterNotFound"}},
+		"earlier Applications of the same name, and the later release is not applied everywhere": {
+			is: of(cascading()).at(t, "cluster2", fixture.UID, releasedAnd(true)).at(t, "cluster2", "22222", releasedAnd(false)).with(func(s *situation) {
+				delete(s.Clusters, "cluster1")
+			}),
+			want: []string{"PropagationError ClusterNotFound"}},
 		"old first": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
 			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "the Application is sent after cluster cluster2 has removed its copy"},

@@ -21,6 +21,9 @@ func (d *decision) deliver() {
 		return
 	}
 	b := d.firstBlock(Deliver)
+	if b == nil || b.Type != paused {
+		d.dropReplaced()
+	}
 	if b == nil {
 		b = d.advance(arriving, nil)
 	}
@@ -70,9 +73,6 @@ func (d *decision) unsent(b *block) *block {
 		if there := d.keptElsewhere(); !b.notice() && len(there) > 0 {
 			b = b.and("; until then, cluster " + strings.Join(there, ", ") + " keeps the Application")
 		}
-		if b.Type != paused {
-			d.dropReplaced()
-		}
 	}
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // the cluster does not get the refresh, and a user would wait in vain
 		d.dropRefresh("the requested refresh was dropped, because Towline does not send the Application: " + b.message())
@@ -99,14 +99,10 @@ func (v *view) keptElsewhere() []string {
 	return clustersOf(v.staying(v.elsewhere()))
 }
 
-// dropReplaced deletes the works of earlier Applications of the same name after the own work has replaced them. Both
-// works would deliver to the same place, and each would revert the other.
+// dropReplaced deletes the works that later works have replaced, wherever the Application is to go next.
 func (d *decision) dropReplaced() {
-	if !d.owns() || d.sent() == nil || d.deletionRequested(d.Own) || work.Released(d.Own) || !applied(d.Own) {
-		return
-	}
 	for _, w := range d.Others {
-		if isHere(w, d.App) {
+		if d.replaced(w) {
 			d.plan.addCondition(d.endWork(d.subject(w), replacement))
 		}
 	}

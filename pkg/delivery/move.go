@@ -197,16 +197,14 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	return d.moves(moveNotice, d.moving(others, "waiting for %s to remove the Application")+d.running(others))
 }
 
-// removeFormer removes an Application from its former places, on other clusters after the time left. At its present
-// place, the Application stays unchanged, because it also belongs to the current work. A blocked work does not
+// removeFormer removes an Application from its former places, on other clusters after the time left. The Application
+// stays at its present place, and a replaced work ends without a removal: see dropReplaced. A blocked work does not
 // prevent the other removals. removeFormer returns the first block.
 func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
 	for _, w := range ws {
 		var b *block
 		switch {
-		case isHere(w, d.App):
-			b = d.endWork(d.subject(w), replacement)
-		case d.abandoned(w):
+		case isHere(w, d.App), d.replaced(w), d.abandoned(w):
 		case left > 0 && w.Namespace != d.App.Cluster():
 		default:
 			b = d.endWork(d.leaving(w)).shown()

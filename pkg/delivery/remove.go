@@ -58,7 +58,11 @@ var (
 // workload stays. A work with a request is released instead, because the content after the request is unknown. A user's
 // decision on the work has priority: while Towline waits for the cluster, the user can still keep the Application.
 func (v *view) leaving(w *workv1.ManifestWork) (*subject, *exit) {
-	if v.App != nil && !v.earlier(w) {
+	switch {
+	case v.App == nil:
+	case v.replaced(w):
+		return v.subject(w), replacement
+	case !v.earlier(w):
 		return v.subject(w), removal
 	}
 	ended, said := &subject{ManifestWork: w}, w.Annotations[apis.AnnotationOrphaned]

@@ -1,7 +1,9 @@
 package delivery
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -149,6 +151,25 @@ func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
 // earlier reports whether a work belongs to an earlier Application of the same name, at another target.
 func (v *view) earlier(w *workv1.ManifestWork) bool {
 	return w.Name != work.Name(v.App) && !isHere(w, v.App)
+}
+
+// replaced reports whether a work of a later Application of the same name has replaced a work at its target. The
+// cluster's Application then belongs to both works or, after the release of both, to no work. So the Application stays
+// when the earlier work is deleted. As long as both works exist, each work reverts the content of the other work.
+func (v *view) replaced(w *workv1.ManifestWork) bool {
+	at, left := targetIn(w, v.App), work.Released(w) && applied(w)
+	return slices.ContainsFunc(v.staying(v.all()), func(later *workv1.ManifestWork) bool {
+		return v.isLater(later, w) && later.Namespace == w.Namespace && work.CarriesTo(later, at) && applied(later) &&
+			(left || !work.Released(later))
+	})
+}
+
+// isLater reports whether a work belongs to a later Application of the same name than a second work.
+func (v *view) isLater(w, than *workv1.ManifestWork) bool {
+	if own := work.Name(v.App); w.Name == own || than.Name == own {
+		return than.Name != own
+	}
+	return cmp.Or(w.CreationTimestamp.Compare(than.CreationTimestamp.Time), strings.Compare(w.Name, than.Name)) > 0
 }
 
 // applied reports whether the work agent has applied the current generation. A read-only work is never applied.

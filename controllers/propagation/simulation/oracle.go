@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -379,7 +380,7 @@ func (o *oracle) atRest() {
 				o.world.fail("rest", "%s has the work %s left", at, works[0].Namespace+"/"+works[0].Name)
 			}
 			o.nothingManaged(at, nil)
-		case o.world.cluster(app.Cluster()) == nil, (o.contested(at, app) || o.swaps(at, app)) && !o.hasPlace(app):
+		case o.world.cluster(app.Cluster()) == nil, (o.contested(at, app) || o.waits(at, app)) && !o.hasPlace(app):
 		default:
 			o.delivered(app, works)
 		}
@@ -529,10 +530,12 @@ func (o *oracle) contested(at key, app *argocd.Application) bool {
 	return false
 }
 
-// swaps reports whether two Applications each ask for the place of the other: both wait for the removal of the other.
-func (o *oracle) swaps(at key, app *argocd.Application) bool {
+// waits reports whether the place of an Application belongs to a second Application that cannot leave: the second
+// Application asks for the place of the first Application or for a cluster that does not exist, or waits for a person.
+func (o *oracle) waits(at key, app *argocd.Application) bool {
 	for other, r := range o.apps {
-		if other != at && !r.gone && o.holds(other, app) && o.holds(at, r.app) {
+		stays := o.holds(at, r.app) || o.world.cluster(r.app.Cluster()) == nil || unreadable(r.app) || undecided(r.app)
+		if other != at && !r.gone && stays && o.holds(other, app) {
 			return true
 		}
 	}
@@ -666,6 +669,7 @@ func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
 // quiet is called when no process has work left. All requests have been handled then, except for waits for an
 // unavailable cluster or for a time.
 func (o *oracle) quiet() {
+	o.single()
 	for _, c := range o.world.clusters {
 		if !c.connected || c.failing || len(c.later) > 0 {
 			return
@@ -687,4 +691,37 @@ func (o *oracle) quiet() {
 		r.sent = r.sent || !r.gone && !released(r.app)
 	}
 	o.commits()
+}
+
+// single checks the law "single": two works of an Application do not both deliver to one place of a cluster. Each work
+// would revert the content of the other work whenever the agent applies the works again.
+func (o *oracle) single() {
+	for _, c := range o.world.clusters {
+		if !c.connected || c.failing || len(c.later) > 0 {
+			continue
+		}
+		for _, at := range sortedKeys(c.apps) {
+			a := c.apps[at]
+			if r := o.apps[a.owner()]; len(a.owners) < 2 || r == nil || r.gone || !o.waitsForDelivery(r.app, c) {
+				continue
+			}
+			delivers := func(w *workv1.ManifestWork) bool {
+				return w.Namespace == c.name && w.DeletionTimestamp == nil && work.CarriesTo(w, at) && !work.Released(w) &&
+					!work.IsReadOnly(w) && work.Outcome(w) == metav1.ConditionTrue
+			}
+			if both := slices.DeleteFunc(o.worksOf(a.owner()), func(w *workv1.ManifestWork) bool { return !delivers(w) }); len(both) > 1 {
+				o.world.fail("single", "%s on %s has the works %s and %s", a.owner(), c.name, both[0].Name, both[1].Name)
+			}
+		}
+	}
+}
+
+// waitsForDelivery reports whether an Application asks for its delivery, and no pause stops Towline on a cluster.
+func (o *oracle) waitsForDelivery(app *argocd.Application, c *cluster) bool {
+	for _, name := range []string{c.name, app.Cluster()} {
+		if paused(app, o.world.hub.objects[clusterNamespaces][key{Name: name}]) {
+			return false
+		}
+	}
+	return app.DeletionTimestamp == nil && (!released(app) || undecided(app)) && !argocd.Paused(o.setOf(app, nil))
 }

@@ -69,6 +69,7 @@ func two() *Profile {
 	p := everything()
 	p.Apps = []string{"argocd/one", "team-a/one"}
 	p.Users["namespace"] = []string{"team-a", "team-a", ""}
+	p.Users["recreate"] = []string{"c1 of-set", "c2"}
 	return p
 }
 
@@ -194,10 +195,24 @@ func outages() *Profile {
 	return p
 }
 
-func TestOutages(t *testing.T)    { explore(t, outages) }
-func TestMoves(t *testing.T)      { explore(t, moves) }
-func TestOperations(t *testing.T) { explore(t, operations) }
-func TestPauses(t *testing.T)     { explore(t, pauses) }
+// recreations has an Application that is created again and then cannot go to its new place, while the work of the
+// earlier Application exists.
+func recreations() *Profile {
+	p := one()
+	p.Users = map[string][]string{
+		"create": {"c1 of-set", "c2 of-set", "c1 old-first"}, "recreate": {"c1 of-set", "c1", "c2", "c1 cascade", "c2 old-first", "c2 of-set"},
+		"move": {"c1", "c2", "c9", "c_1"}, "namespace": {"apps", ""}, "spec": {"v1", "v2-push", "bad"}, "skip": {"", "true"},
+		"delete": {""}, "disconnect": {""},
+	}
+	p.Mishaps = []string{"lead-too", "crash", "relist", "disconnect", "connect", "restart-agent"}
+	return p
+}
+
+func TestRecreations(t *testing.T) { explore(t, recreations) }
+func TestOutages(t *testing.T)     { explore(t, outages) }
+func TestMoves(t *testing.T)       { explore(t, moves) }
+func TestOperations(t *testing.T)  { explore(t, operations) }
+func TestPauses(t *testing.T)      { explore(t, pauses) }
 
 func TestOneTarget(t *testing.T) { explore(t, two) }
 func TestEdits(t *testing.T)     { explore(t, edits) }
@@ -251,6 +266,7 @@ func TestPairs(t *testing.T) {
 // everyProfile are all profiles: some with many kinds of events, some with a single kind.
 var everyProfile = []func() *Profile{
 	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses, outages,
+	recreations,
 }
 
 // patience is the maximum duration of TestSimulate by default. Under load the test runs fewer schedules.

@@ -196,6 +196,55 @@ var scripts = map[string]string{
 			lead a
 			reconcile a argocd/one
 			release argocd/one perhaps`,
+	"made anew, and moved to a cluster that does not exist": `create argocd/one c2 of-set
+			settle
+			recreate argocd/one c2 of-set
+			lead-too b
+			reconcile b argocd/one
+			move argocd/one c9`,
+	"made anew, and moved to a cluster that is away": `create argocd/one c1 of-set
+			settle
+			recreate argocd/one c1
+			lead-too b
+			reconcile b argocd/one
+			disconnect c2
+			move argocd/one c2
+			settle
+			wait 6m
+			settle`,
+	"made anew, and a spec in a new namespace that cannot be read": `create argocd/one c2 of-set
+			settle
+			recreate argocd/one c2
+			lead-too b
+			reconcile b argocd/one
+			spec argocd/one bad
+			namespace argocd/one apps`,
+	"made anew, and both Argo CDs may deploy": `create argocd/one c1 of-set
+			settle
+			recreate argocd/one c1 of-set
+			lead-too b
+			reconcile b argocd/one
+			skip argocd/one
+			spec argocd/one v2-push`,
+	"made anew twice, and moved to a cluster that does not exist": `create argocd/one c1 of-set
+			settle
+			wait 6s
+			recreate argocd/one c1
+			lead-too b
+			reconcile b argocd/one
+			recreate argocd/one c1
+			move argocd/one c9`,
+	"made anew, and moved to a cluster with a wrong name during its release": `create argocd/one c2 of-set
+			settle
+			recreate argocd/one c2 old-first
+			deliver a applications
+			deliver a applications
+			reconcile a argocd/one at 11 lost-answer
+			hear c2 one-00008
+			agent c2 one-00008
+			skip argocd/one
+			reconcile a argocd/one
+			move argocd/one c_1`,
 	"restored, and back in an earlier namespace": `create argocd/one c1 cascade
 			namespace argocd/one apps
 			settle

@@ -331,6 +331,11 @@ func (w *World) asks(s *Step) bool {
 	switch s.Op {
 	case "create":
 		w.createApplication(at, strings.Fields(s.What))
+	case "recreate":
+		w.oracle.deletes(at, false)
+		if _ = w.hub.remove(applications, at, nil); w.hub.objects[applications][at] == nil {
+			w.createApplication(at, strings.Fields(s.What))
+		}
 	case "label":
 		w.edit(at, func(app *argocd.Application) {
 			app.Labels = clone(app.Labels)
