@@ -2,6 +2,8 @@
 # the tools, and the fleet of the end-to-end tests. `make test` installs the
 # other programs for the tests with .ci/needs.
 
+# A failed command inside of $$(…) stops a recipe only if the recipe assigns the
+# output to a variable first.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -171,7 +173,8 @@ prebuild:
 
 .PHONY: test-unit
 test-unit: prebuild ## Run the tests that need no API server.
-	go test -race $$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
+	packages=$$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$'); \
+		go test -race $$packages
 	go -C cmd/towline-maestro test ./...
 	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
 	CGO_ENABLED=0 go -C cmd/towline-source test ./...
@@ -221,7 +224,8 @@ test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the O
 
 .PHONY: test-fleet
 test-fleet: ## Test the fleet program itself on real fleets.
-	TOWLINE_FLEET_TEST=1 go -C e2e test -timeout 30m $$(go -C e2e list ./... | grep -v '/e2e/suite')
+	packages=$$(go -C e2e list ./... | grep -v '/e2e/suite'); \
+		TOWLINE_FLEET_TEST=1 go -C e2e test -timeout 30m $$packages
 
 .PHONY: test-maestro
 test-maestro: ## Test a fleet with works in Maestro; needs Debian's packages postgresql and mosquitto.
@@ -378,8 +382,8 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
 	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
 	cp deploy/crds/apps.open-cluster-management.io_multiclusterapplicationsetreports.yaml controllers/aggregation/crd.yaml
-	$(CONTROLLER_GEN) rbac:roleName=towline-controller $$(go list ./controllers/... ./cmd/... | grep -v '/controllers/decisions$$' | sed 's/^/paths=/') \
-		output:rbac:dir=deploy/rbac
+	paths=$$(go list ./controllers/... ./cmd/... | grep -v '/controllers/decisions$$' | sed 's/^/paths=/'); \
+		$(CONTROLLER_GEN) rbac:roleName=towline-controller $$paths output:rbac:dir=deploy/rbac
 	$(CONTROLLER_GEN) rbac:roleName=towline-decisions,fileName=decisions.yaml paths=./controllers/decisions output:rbac:dir=deploy/rbac
 	{ cat .ci/install-header.yaml; $(KUSTOMIZE) build deploy/overlays/argocd; } > deploy/install.yaml.new
 	mv deploy/install.yaml.new deploy/install.yaml
