@@ -19,6 +19,7 @@ var (
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
 	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
 	shrink    = flag.Bool("simulation.shrink", true, "whether to look for the shortest schedule that fails")
+	script    = flag.String("simulation.script", "", "a file with a script; TestScripts then shows the trace of this script")
 	keepGoing = flag.Int("simulation.failures", 1, "after how many failures to stop")
 )
 
@@ -396,6 +397,6 @@ func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
 		return
 	}
 	short := Shrink(o, steps, w.failure)
-	again := Replay(o, short)
-	r.t.Errorf("seed %d: %v\n%s\n\n%v\n%s", seed, w.failure, Script(short), again.failure, again)
+	again, trace := Trace(o, short)
+	r.t.Errorf("seed %d: %v\n%s\n\n%v\n%s\n%s", seed, w.failure, Script(short), again.failure, trace, again)
 }

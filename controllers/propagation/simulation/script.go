@@ -9,11 +9,12 @@ import (
 // aboutCluster are the operations with a single word as the value. The word is in Who.
 var aboutCluster = []string{"wait", "settle"}
 
-// Parse reads the format of Script, with one step for each line. Blank lines and lines with # are skipped.
+// Parse reads the format of Script, with one step for each line. Blank lines are skipped, and comments after #.
 func Parse(script string) []Step {
 	var out []Step
 	for line := range strings.Lines(script) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
 			out = append(out, parseStep(line))
 		}
 	}

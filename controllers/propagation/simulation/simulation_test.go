@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -319,11 +320,21 @@ var scripts = map[string]string{
 			settle`,
 }
 
-// TestScripts runs all scripts.
+// TestScripts runs all scripts, or shows the trace of the script of the flag.
 func TestScripts(t *testing.T) {
+	o := Options{Names: []string{"c1", "c2"}}
+	if *script != "" {
+		text, err := os.ReadFile(*script)
+		must(err)
+		w, trace := Trace(o, Parse(string(text)))
+		if t.Logf("\n%s\n%s", trace, w); w.failure != nil {
+			t.Error(w.failure)
+		}
+		return
+	}
 	for title, script := range scripts {
 		t.Run(title, func(t *testing.T) {
-			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
+			if w := Replay(o, Parse(script)); w.failure != nil {
 				t.Errorf("%s\n%s", w.failure, w)
 			}
 		})

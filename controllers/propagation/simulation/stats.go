@@ -57,6 +57,9 @@ var gates, quiet = func() (names []string, quiet map[string]bool) {
 func (w *World) decided(app key, p *delivery.Plan) {
 	w.stats.intents[string(p.Intent)]++
 	w.stats.plans++
+	if w.options.planned != nil {
+		w.options.planned(app, p)
+	}
 	if w.options.Plans {
 		w.plans.plan(app, p)
 	}

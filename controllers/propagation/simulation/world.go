@@ -15,6 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 const (
@@ -51,6 +52,9 @@ type Options struct {
 
 	// stored is called with each stored version of an object; nil for no call.
 	stored func(client.Object)
+
+	// planned is called with each plan of Towline; nil for no call.
+	planned func(app key, p *delivery.Plan)
 }
 
 // World is a hub with clusters, users and one or more Towlines. All events in a world are steps, one after the other.
