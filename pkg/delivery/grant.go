@@ -49,10 +49,10 @@ var (
 	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Quiet: true}
 )
 
-// withhold returns why the requested operation of a permitted Application is not sent: the operation is unreadable or
-// not permitted. The result is nil for an operation to send, and without an operation. A withheld operation stays on
-// the hub. A user can withdraw or terminate the operation, and a later permission sends the operation. All other
-// changes of the Application continue.
+// withhold returns why the requested operation of a permitted Application is not sent: the operation is unreadable, not
+// permitted, or has sources that do not come through the hub. The result is nil for an operation to send, and without an
+// operation. A withheld operation stays on the hub. A user can withdraw or terminate the operation, and a later
+// permission sends the operation. All other changes of the Application continue.
 func (d *decision) withhold() *block {
 	if d.App.Operation == nil {
 		return nil
@@ -66,6 +66,9 @@ func (d *decision) withhold() *block {
 	}
 	if r := d.OperationRefused; r != nil {
 		return d.plan.blockAt(operationForbidden, blockFor(r.Reason, "the requested operation is not sent, and can be terminated: "+r.Message))
+	}
+	if words := foreignSource(d.App); words != "" {
+		return d.plan.blockAt(operationUnread, blockFor(apis.ReasonSourceUnsupported, words))
 	}
 	return nil
 }

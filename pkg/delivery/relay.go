@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/source"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -151,6 +152,7 @@ func (r *relaying) requesting() bool {
 
 // render returns the desired work of the Application.
 func (r *relaying) render() (*workv1.ManifestWork, error) {
+	r.requests.Sources = operationReads(r.Own, r.to, r.requests.Last.State, r.carry)
 	desired, err := work.Render(r.to, r.requests)
 	if err == nil && work.CarriesRequest(desired) {
 		kept, _ := r.replaced()
@@ -168,6 +170,20 @@ func (r *relaying) render() (*workv1.ManifestWork, error) {
 		err = work.Carry(desired, r.to, *r.carry)
 	}
 	return desired, err
+}
+
+// operationReads returns the names of the repositories that an operation from the hub may read, until the end of the
+// operation: a rollback may read a repository that the spec has lost. carry is the request to be sent; nil for none.
+func operationReads(own *workv1.ManifestWork, app *argocd.Application, last relay.State, carry *work.Request) (names []string) {
+	if last != relay.OnItsWay && last != relay.Delivered {
+		return nil
+	}
+	if carry != nil {
+		for _, repo := range source.OfOperation(carry.Operation) {
+			names = append(names, source.Name(app.Project(), repo))
+		}
+	}
+	return append(names, source.ReadNames(own.Annotations[apis.AnnotationSources])...)
 }
 
 // answered returns the state to store about the last request of a work. A request on its way stays in the work,

@@ -10,6 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/source"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -37,6 +38,83 @@ func TestSources(t *testing.T) {
 		"an address without https": {is: of(asks("hub")).cluster("cluster1", plain), want: []string{unsupported},
 			says: `"http://agent" is not an address like`},
 	})
+}
+
+// TestOperationSources: an operation with a repository that neither the spec nor the history names stays on the hub, and
+// blocks no other change.
+func TestOperationSources(t *testing.T) {
+	const repo, former = "https://git.example.com/apps", "https://git.example.com/former"
+	app := func(repos ...string) *fixture.ApplicationBuilder {
+		var sources []string
+		for _, repo := range repos {
+			sources = append(sources, `{"path":"p","repoURL":"`+repo+`"}`)
+		}
+		return fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"sources":[` + strings.Join(sources, ",") + `]}`)
+	}
+	one := `"source":{"path":"p","repoURL":"` + former + `"}`
+	several := `"source":{"repoURL":""},"sources":[{"path":"p","repoURL":"` + repo + `"},{"path":"p","repoURL":"` + former + `"}]`
+	chart := `"source":{"chart":"redis","repoURL":"` + repo + `"}`
+	refused := []string{"create cluster1", "  event Propagated", "PropagationError SourceUnsupported"}
+	accepted := func(sync string) []string { // the operation gets an identity first
+		return []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{` + sync + `}}`}
+	}
+	asks := func(sync string, repos ...string) *fixture.ApplicationBuilder {
+		return app(repos...).Operation(`{"sync":{` + sync + `}}`)
+	}
+	hub := func(b *fixture.ApplicationBuilder) *situation { return of(b).cluster("cluster1", gitless) }
+	history := argocd.Status{History: []argocd.Deployment{{Source: &argocd.Source{RepoURL: former}}}}
+	decides(t, map[string]row{
+		"another repository":                {is: hub(asks(one, repo)), want: refused, says: `the operation names "` + former + `"`},
+		"another repository of several":     {is: hub(asks(several, repo)), want: refused, says: former},
+		"a chart":                           {is: hub(asks(chart, repo)), want: refused, says: `chart "redis"`},
+		"the repositories of the spec":      {is: hub(asks(several, repo, former)), want: accepted(several)},
+		"a repository of the history":       {is: hub(asks(one, repo).Status(history)), want: accepted(one)},
+		"a revision":                        {is: hub(asks(`"revision":"main"`, repo)), want: accepted(`"revision":"main"`)},
+		"another repository, read directly": {is: of(asks(one, repo)), want: accepted(one)},
+	})
+}
+
+// TestOperationReads: until the end of an operation, the cluster may read the repositories of the operation.
+func TestOperationReads(t *testing.T) {
+	const repo, former = "https://git.example.com/apps", "https://git.example.com/former"
+	both, one := source.WriteNames(argocd.DefaultProject, []string{repo, former}), source.WriteNames(argocd.DefaultProject, []string{repo})
+	operation := strings.Replace(asked1, `"sync":{}`, `"sync":{"source":{"path":"p","repoURL":"`+former+`"}}`, 1)
+	app := func() *fixture.ApplicationBuilder {
+		return fixture.Application("guestbook").Spec(`{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"`+repo+`"}}`).
+			Annotation(apis.AnnotationSource, apis.SourceHub).
+			Status(argocd.Status{History: []argocd.Deployment{{Source: &argocd.Source{RepoURL: former}}}})
+	}
+	at := func(state relay.State) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			w.Annotations[apis.AnnotationSources] = both
+			w.Annotations[apis.AnnotationRequestSent] = relay.Sent{State: state, ID: "1-a", Version: "1"}.String()
+		}
+	}
+	for title, test := range map[string]struct {
+		app   *fixture.ApplicationBuilder
+		edits []func(*workv1.ManifestWork)
+		want  string
+	}{
+		"a request": {app().Operation(operation), nil, both},
+		"a running operation": {app().Runs("Running", began), []func(*workv1.ManifestWork){
+			reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a"), at(relay.Delivered),
+		}, both},
+		"a finished operation": {app(), []func(*workv1.ManifestWork){
+			reports("Healthy", "operationStatePhase", "Succeeded", "operationStateStartedAt", began), at(relay.Delivered),
+		}, one},
+	} {
+		t.Run(title, func(t *testing.T) {
+			is := of(test.app)
+			is.Own = workFor(t, is.App.ReadingAt(apis.DefaultSourceAddress), test.edits...)
+			got := is.Own
+			for _, step := range Decide(is.Facts, is.Options).Steps {
+				got = step.Work
+			}
+			if names := got.Annotations[apis.AnnotationSources]; names != test.want {
+				t.Errorf("the work names %q, not %q", names, test.want)
+			}
+		})
+	}
 }
 
 func TestSourceAddress(t *testing.T) {

@@ -24,17 +24,23 @@ type Known []string
 // either. A tenant may write a false history: an invented address has another hash than the address in the work.
 func KnownOf(app *argocd.Application) Known {
 	out := Addresses(app.Spec.Raw)
-	for i := range app.Status.History {
-		d := &app.Status.History[i]
-		for _, s := range d.Sources {
-			out = append(out, s.RepoURL)
-		}
-		if d.Source != nil {
-			out = append(out, d.Source.RepoURL)
-		}
+	for _, s := range History(app) {
+		out = append(out, s.RepoURL)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// History returns all sources in the shown history of the hub's Application.
+func History(app *argocd.Application) (out []argocd.Source) {
+	for i := range app.Status.History {
+		d := &app.Status.History[i]
+		out = append(out, d.Sources...)
+		if d.Source != nil {
+			out = append(out, *d.Source)
+		}
+	}
+	return out
 }
 
 // Own returns the repository of an address at an agent, or the address itself for an unknown repository.

@@ -87,8 +87,9 @@ func Path(cluster, name string) string {
 
 // WriteNames returns the names of the repositories of an Application as the value of apis.AnnotationSources. After a
 // change of the AppProject on the hub, the names are for no repository, until Towline may deliver the Application again.
-func WriteNames(project string, addresses []string) string {
-	names := make([]string, 0, len(addresses))
+// further are names of further repositories.
+func WriteNames(project string, addresses []string, further ...string) string {
+	names := slices.Clone(further)
 	for _, address := range addresses {
 		names = append(names, Name(project, address))
 	}

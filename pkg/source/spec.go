@@ -27,6 +27,18 @@ func Sources(raw []byte) []argocd.Source {
 	return spec.Sources
 }
 
+// OfOperation returns the addresses of the repositories in the sync of an operation, each once.
+func OfOperation(raw []byte) []string { return Addresses(Sync(raw)) }
+
+// Sync returns the sync of an operation, with the sources of the operation; nil for none.
+func Sync(raw []byte) []byte {
+	var operation struct {
+		Sync json.RawMessage `json:"sync"`
+	}
+	_ = json.Unmarshal(raw, &operation) // an unreadable operation is not sent
+	return operation.Sync
+}
+
 // Addresses returns the addresses of the repositories in a spec, each once.
 func Addresses(raw []byte) []string {
 	var out []string

@@ -40,6 +40,10 @@ type Requests struct {
 	// Last is the last operation or termination carried by the work.
 	Last relay.Sent
 
+	// Sources are the names of the repositories that the last operation may read through the hub, besides the
+	// repositories in the spec.
+	Sources []string
+
 	// Volatile requests the fields that the cluster's Argo CD writes with every comparison; see
 	// feedback.VolatileRule.
 	Volatile bool
@@ -108,7 +112,7 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
 	}
 	if app.SourceAddress != "" {
-		out[apis.AnnotationSources] = source.WriteNames(app.Project(), source.Addresses(app.Spec.Raw))
+		out[apis.AnnotationSources] = source.WriteNames(app.Project(), source.Addresses(app.Spec.Raw), requests.Sources...)
 	}
 	if sent := requests.Refresh.String(); sent != "" {
 		out[apis.AnnotationRefreshSent] = sent

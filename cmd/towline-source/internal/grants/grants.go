@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -66,9 +67,9 @@ func Setup(ctx context.Context, indexer client.FieldIndexer) error {
 
 // Of returns the grant of a cluster for the repository of the name, and whether the grant exists. A grant needs two
 // facts on the hub. The controller has delivered an Application with the repository: the Application's work names the
-// repository, and is not being deleted. The Application is on the hub, for this cluster, with the repository. The work
-// has the name of the Application's own work, and no agent of a cluster may create works. For a former name, the grants
-// of all AppProjects count.
+// repository, and is not being deleted. The Application is on the hub, for this cluster, with the repository in the spec
+// or in the history. The work has the name of the Application's own work, and no agent of a cluster may create works. For
+// a former name, the grants of all AppProjects count.
 func (g Grants) Of(ctx context.Context, cluster, name string) (Grant, bool, error) {
 	grants, err := g.read(ctx, cluster, client.MatchingFields{byName: name})
 	out := Grant{Name: name}
@@ -121,6 +122,18 @@ func (g Grants) read(ctx context.Context, cluster string, options ...client.List
 	return out, nil
 }
 
+// sources returns the sources that a cluster may read if the Application's work names the repository: the sources in the
+// spec, and, for a rollback, in the shown history. A false history permits nothing: the work has a hash of the address.
+func sources(app *argocd.Application) []argocd.Source {
+	out := source.Sources(app.Spec.Raw)
+	for _, s := range source.History(app) {
+		if !slices.ContainsFunc(out, func(known argocd.Source) bool { return known.RepoURL == s.RepoURL }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // by returns the grants by a work.
 func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Grant, error) {
 	names := source.ReadNames(w.Annotations[apis.AnnotationSources])
@@ -132,7 +145,7 @@ func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Gran
 		return nil, err
 	}
 	var out []Grant
-	for _, s := range source.Sources(app.Spec.Raw) {
+	for _, s := range sources(app) {
 		grant := Grant{Name: source.Name(app.Project(), s.RepoURL), Address: s.RepoURL, Projects: []string{app.Project()}}
 		if !slices.Contains(names, grant.Name) {
 			continue

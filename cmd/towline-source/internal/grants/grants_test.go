@@ -87,6 +87,21 @@ func TestGrants(t *testing.T) {
 			now := metav1.Now()
 			h.deliver("a", "one", "one").DeletionTimestamp = &now
 		}, nil},
+		"a rollback": {func(h *hub) {
+			h.deliver("a", "one", "one")
+			for _, app := range h.apps {
+				app.Spec.Raw = []byte(strings.ReplaceAll(string(app.Spec.Raw), repo, repo+".new"))
+				app.Status.History = []argocd.Deployment{{Source: &argocd.Source{RepoURL: repo}}}
+			}
+		}, []string{"one"}},
+		"a history, and no rollback": {func(h *hub) {
+			w := h.deliver("a", "one", "one")
+			w.Annotations[apis.AnnotationSources] = source.WriteNames("one", []string{repo + ".other"})
+			for _, app := range h.apps {
+				app.Spec.Raw = []byte(strings.ReplaceAll(string(app.Spec.Raw), repo, repo+".new"))
+				app.Status.History = []argocd.Deployment{{Source: &argocd.Source{RepoURL: repo}}}
+			}
+		}, nil},
 		"a work of another name": {func(h *hub) { h.deliver("a", "one", "one").Name = "planted" }, nil},
 		"without the Application": {func(h *hub) {
 			h.deliver("a", "one", "one")

@@ -119,9 +119,21 @@ func pulled() labels.Selector {
 
 func trimApplication(object any) (any, error) {
 	if app, ok := object.(*argocd.Application); ok {
-		app.Status, app.Operation, app.Unknown = argocd.Status{}, nil, nil
+		app.Status, app.Operation, app.Unknown = argocd.Status{History: repositories(app)}, nil, nil
 	}
 	return trimMetadata(object)
+}
+
+// repositories returns a history with only the sources, and each repository once.
+func repositories(app *argocd.Application) (out []argocd.Deployment) {
+	seen := map[string]bool{}
+	for _, s := range source.History(app) {
+		if !seen[s.RepoURL] {
+			seen[s.RepoURL] = true
+			out = append(out, argocd.Deployment{Source: &argocd.Source{RepoURL: s.RepoURL, TargetRevision: s.TargetRevision}})
+		}
+	}
+	return out
 }
 
 func trimMetadata(object any) (any, error) {
