@@ -16,7 +16,7 @@ import (
 // hubRegistrationAccount is the ServiceAccount of OCM's registration controller.
 const hubRegistrationAccount = "registration-controller-sa"
 
-// clusterAPI is the part of Cluster API that OCM's importer (v1.2.0) reads: objects of this group and version. No Cluster API
+// clusterAPI is the part of Cluster API that OCM's importer (1.0 and 1.2) reads: objects of this group and version. No Cluster API
 // controller runs on a fleet, so the fields of a Cluster have no schema here.
 const clusterAPI = `
 apiVersion: apiextensions.k8s.io/v1
