@@ -34,11 +34,11 @@ func TestAChangeThatIsNotCompared(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = runtime.RawExtension{Raw: []byte(strings.ReplaceAll(string(a.Spec.Raw), "one", "two"))}
 	})
-	shown(HaveValue(Equal(argocd.Sync{Status: "Unknown"})))
+	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"})))
 	sent := refresh(t, app, apis.RefreshSpecChanged)
 	reportHeld(t, app, says("Synced", "2", "2026-01-02T03:09:08Z")) // of the old spec
 	reconciledAt(t, app, "2026-01-02T03:09:08Z")
-	shown(HaveValue(Equal(argocd.Sync{Status: "Unknown"})))
+	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"})))
 
 	reportHeld(t, app, says("OutOfSync", "3", "2026-01-02T03:10:08Z").String("refreshRequest", sent.ID))
 	shown(HaveValue(Equal(argocd.Sync{Status: "OutOfSync"}))) // so that a RollingSync notices the change

@@ -5,9 +5,18 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// uncompared is the sync status of an Application whose cluster has not compared the current spec. The cluster's report
-// about an earlier spec does not count.
-var uncompared = &argocd.Sync{Status: "Unknown"}
+// uncompared returns the sync status of an Application whose cluster has not compared the current spec. The cluster's
+// report about an earlier spec does not count.
+//
+// The ApplicationSet controller of Argo CD 2.14 takes a Healthy Application for finished if its sync status is Unknown,
+// and would start the next step of a RollingSync (isApplicationHealthy). So an Application of an ApplicationSet is
+// OutOfSync: its cluster does not have the Application of the hub yet.
+func uncompared(app *argocd.Application) *argocd.Sync {
+	if _, ofSet := app.ApplicationSet(); ofSet {
+		return &argocd.Sync{Status: "OutOfSync"}
+	}
+	return &argocd.Sync{Status: "Unknown"}
+}
 
 // compared returns the sync status to show, from the cluster's report and the annotations of the Application's work.
 //
@@ -18,7 +27,7 @@ var uncompared = &argocd.Sync{Status: "Unknown"}
 func compared(app *argocd.Application, reported *argocd.Sync, sent work.Requests) *argocd.Sync {
 	switch {
 	case app.SpecChanged() || sent.Uncompared:
-		return uncompared
+		return uncompared(app)
 	case reported != nil && reported.Status == "OutOfSync" && sent.ChangedAt != "" && reported.At() == sent.ChangedAt:
 		return &argocd.Sync{Status: reported.Status}
 	}

@@ -66,6 +66,9 @@
   // A finished release does not wait.
   const released = (c) => (c.message || "").startsWith("released: ");
 
+  // The cluster has not compared a change of the Application.
+  const changed = (app) => annotations(app)["argocd.argoproj.io/refresh"] === "spec-changed";
+
   const argoCD = (app, conditions, add) => {
     const name = "cluster's Argo CD", s = status(app), op = s.operationState || {}, sync = s.sync || {};
     const wrong = conditions.find((c) => c.type === "NotComparedWarning") ||
@@ -74,7 +77,8 @@
     else if (op.phase === "Failed" || op.phase === "Error") add(name, blocked, joined("the last sync failed", op.message));
     else if (op.phase === "Running" || op.phase === "Terminating") add(name, waiting, joined("a sync is " + op.phase.toLowerCase(), op.message));
     else if (!sync.status) add(name, waiting, "has not compared the Application yet");
-    else if (sync.status === "Unknown") add(name, waiting, "has not compared the current Application");
+    else if (sync.status === "Unknown" || (sync.status === "OutOfSync" && changed(app)))
+      add(name, waiting, "has not compared the current Application");
     else if (sync.status !== "Synced") add(name, blocked, "the cluster differs from Git (" + sync.status + ")");
     else add(name, ok, joined("Synced", sync.revision));
   };

@@ -81,6 +81,10 @@ var ways = map[string]func(*argocd.Application){
 	"a Placement of before":     said(apis.ConditionPlacementWarning),
 	"not compared yet":          func(a *argocd.Application) { a.Status.Sync = nil },
 	"changed, and not compared": func(a *argocd.Application) { a.Status.Sync = &argocd.Sync{Status: "Unknown"} },
+	"changed, and not compared, of a set": func(a *argocd.Application) {
+		a.Status.Sync = &argocd.Sync{Status: "OutOfSync"}
+		a.Annotations[apis.AnnotationRefresh] = apis.RefreshSpecChanged
+	},
 	"changed, and a comparison that failed": func(a *argocd.Application) {
 		a.Status.Sync = &argocd.Sync{Status: "Unknown"}
 		said("ComparisonError")(a)

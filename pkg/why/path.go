@@ -241,6 +241,7 @@ func (f *Facts) argoCD(l *Diagnosis) {
 		return (owner == "" || owner == apis.OwnerCluster) && strings.HasSuffix(c.Type, "Error")
 	})
 	operation, still, late := s.OperationState, f.condition(apis.ConditionNotCompared), f.condition(apis.ConditionRefreshWarning)
+	changed := s.Sync != nil && (s.Sync.Status == "Unknown" || s.Sync.Status == "OutOfSync" && f.App.SpecChanged())
 	switch {
 	case still != nil:
 		k.State, k.Message, k.Reason, k.Since = Blocked, still.Message, still.Type, timeOf(still.LastTransitionTime)
@@ -261,10 +262,10 @@ func (f *Facts) argoCD(l *Diagnosis) {
 			k.State, k.Who = Blocked, "an administrator of cluster "+l.Cluster
 			k.Message = "has told of no comparison of the Application so far: does the application controller of the cluster's Argo CD run?"
 		}
-	case s.Sync.Status == "Unknown" && late != nil:
+	case changed && late != nil:
 		k.State, k.Message, k.Do, k.Reason = Blocked, late.Message, there, late.Type
 		k.Who, k.Since = "an administrator of cluster "+l.Cluster, cmp.Or(f.asked(), timeOf(late.LastTransitionTime))
-	case s.Sync.Status == "Unknown": // no error explains the status: the status controller hides the old status during a change
+	case changed: // no error explains the status: the status controller hides the old status during a change
 		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the current Application", there, s.Sync.Status
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
 		k.Since = f.asked()

@@ -155,6 +155,12 @@ func TestOf(t *testing.T) {
 			is:      good(status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} })),
 			verdict: why.Waiting, broken: why.LinkArgoCD,
 		},
+		"changed, and not compared, of a set": {
+			is: good(status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "OutOfSync"} }), func(f *why.Facts) {
+				f.App.Annotations[apis.AnnotationRefresh] = apis.RefreshSpecChanged
+			}),
+			verdict: why.Waiting, broken: why.LinkArgoCD, says: "has not compared the current Application",
+		},
 		"not compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} }), appliedAgo(time.Minute)),
 			verdict: why.Waiting, broken: why.LinkArgoCD, says: "yet"},
 		"never compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} }), appliedAgo(relay.ChangeDeadline+time.Second)),
