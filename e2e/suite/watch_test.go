@@ -37,6 +37,12 @@ func watching(on string) func(context.Context) ([]string, error) {
 var _ = Describe("The watch of the work agent", func() {
 	const on = "cluster2"
 
+	BeforeEach(func() {
+		if fleet.OldestOr(false) {
+			Skip("the ManifestWorks of OCM 1.0 have no feedbackScrapeType, and its agents only poll")
+		}
+	})
+
 	It("is asked for by a single work, and serves all Applications of the namespace", func(ctx SpecContext) {
 		names := []string{"watched-a", "watched-b", "watched-c"}
 		for _, name := range names {
