@@ -145,7 +145,8 @@
           e("span", null, words[l.state]), l.message ? e("div", { style: { whiteSpace: "pre-wrap", overflowWrap: "anywhere", marginLeft: "1.4em" } },
             e("bdi", null, text(l.message)), l.since ? " (since " + text(l.since) + ")" : "") : null))),
       e("p", null, "The cause, the remedy, and who can apply the remedy: ", e("code", null,
-        "kubectl towline why -n " + text(app.metadata.namespace) + " " + text(app.metadata.name))));
+        "kubectl towline why -n " + text(app.metadata.namespace) + " " + text(app.metadata.name))),
+      e("p", null, "Live manifests, logs, events and actions of a resource need the cluster's own Argo CD, or a connection of argocd-server to the cluster."));
   };
 
   window.extensionsAPI.registerResourceExtension(tab, "argoproj.io", "Application", "Pull", { icon: "fa-route" });
