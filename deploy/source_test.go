@@ -45,7 +45,8 @@ func TestChartIsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const monitored = "metrics.serviceMonitor.enabled=true,metrics.certificate.secretName=towline-controller-metrics-tls,metrics.prometheusRule.enabled=true"
+	const monitored = "metrics.serviceMonitor.enabled=true,metrics.certificate.secretName=towline-controller-metrics-tls," +
+		"metrics.prometheusRule.enabled=true"
 	for values, components := range map[string][]string{
 		"source.enabled=true": nil,
 		"source.enabled=true,source.managedResources=guarded," + monitored: {

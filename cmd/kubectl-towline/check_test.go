@@ -318,3 +318,31 @@ func TestLeaseIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestDifferencesAreRead checks the facts about managed resources: the option of the agents, and the setting of Argo CD.
+func TestDifferencesAreRead(t *testing.T) {
+	const namespace = "differences"
+	space(t, namespace)
+	template := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(`{"kind": "AddOnTemplate", "metadata": {"name": "towline-agent"}, "spec": {"addonName": "towline-agent",
+		"agentSpec": {"workload": {"manifests": [{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "towline-agent"}, "spec": {
+		"template": {"spec": {"containers": [{"image": "towline", "args": ["agent", "--argocd-managed-resources=argocd"]}]}}}}]}}}}`),
+		&template.Object); err != nil {
+		t.Fatal(err)
+	}
+	template.SetAPIVersion("addon.open-cluster-management.io/v1alpha1")
+	create(t, template)
+	create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: check.Settings},
+		Data: map[string]string{"cluster.inClusterEnabled": "false"}})
+	facts := &check.Facts{Namespace: namespace, Unread: map[string]bool{}, Workloads: []check.Workload{{
+		Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/name": "towline-source"}, Args: []string{"--managed-resources=guarded"},
+	}}}
+	r := &factReader{Client: admin, facts: facts}
+	if err := all(t.Context(), r.template, r.settings); err != nil || !facts.Sends || facts.Door || !facts.HubRefused {
+		t.Errorf("%v: %+v", err, facts)
+	}
+	r.Client = &refusing{admin, namespace}
+	if err := r.settings(t.Context()); err != nil || !facts.Unread[check.Settings] || facts.HubRefused {
+		t.Errorf("%v: %+v", err, facts)
+	}
+}

@@ -37,8 +37,8 @@ func differences(f *Facts) []Line {
 	case f.Unread[Settings]:
 		out = append(out, unknown(name, "the ConfigMap "+Settings+" in namespace "+f.Namespace))
 	case !f.HubRefused:
-		out = append(out, wrong(name, do, `towline-source takes no managed resources, because ConfigMap %s/%s does not have cluster.inClusterEnabled: "false"%s`,
-			f.Namespace, Settings, effect))
+		out = append(out, wrong(name, do, "towline-source takes no managed resources, because ConfigMap %s/%s does not have "+
+			`cluster.inClusterEnabled: "false"%s`, f.Namespace, Settings, effect))
 	}
 	if out == nil {
 		out = []Line{good(name, "towline-source takes the managed resources of the agents")}
