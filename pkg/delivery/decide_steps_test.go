@@ -44,7 +44,7 @@ func TestStepsOfAPlan(t *testing.T) {
 	d.endWork(d.subject(a), &exit{as: removed})
 	d.plan.addStep(Step{Write: work.Change(a, a), Log: "third"})
 	d.endWork(d.subject(b), &exit{as: removed})
-	d.endWork(d.subject(b), &exit{as: leftThere})
+	d.endWork(d.subject(b), &exit{as: releasedThere})
 	var got []string
 	for _, s := range d.plan.Steps {
 		got = append(got, string(s.Verb)+" "+s.Log)

@@ -133,8 +133,8 @@ func (v *view) away(clusters []string, others string) string {
 
 // dropFinalizers removes Argo CD's finalizers from the hub's Application. Other finalizers stay.
 func (p *Plan) dropFinalizers(app *argocd.Application) {
-	left := slices.DeleteFunc(slices.Clone(app.Finalizers), argocd.IsCascadeFinalizer)
-	p.hub().Finalizers = &left
+	others := slices.DeleteFunc(slices.Clone(app.Finalizers), argocd.IsCascadeFinalizer)
+	p.hub().Finalizers = &others
 }
 
 // giveUp drops the finalizers of an Application whose clusters are not awaited, and records events.

@@ -19,7 +19,7 @@ var (
 		log: "Deleted ManifestWork", reason: apis.ReasonWorkDeleted, action: "Delete",
 		note: "asked cluster %s to remove the Application (ManifestWork %s)",
 	}
-	leftThere = ending{
+	releasedThere = ending{
 		log: "Released ManifestWork", reason: apis.ReasonReleased, action: "Release",
 		note: "cluster %s keeps the Application and its deployed resources; ManifestWork %s was deleted",
 	}

@@ -185,27 +185,27 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	case changed || !applied(d.Own):
 		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
-	left := d.keptFor()
-	d.plan.addWait(Wait{After: left})
-	first := d.removeFormer(former, left)
+	remaining := d.keptFor()
+	d.plan.addWait(Wait{After: remaining})
+	first := d.removeFormer(former, remaining)
 	switch {
 	case first != nil:
 		return first
-	case left > 0:
+	case remaining > 0:
 		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster's copy is healthy, or for "+d.Move.Timeout.String()))
 	}
 	return d.moves(moveNotice, d.moving(others, "waiting for %s to remove the Application")+d.running(others))
 }
 
-// removeFormer removes an Application from its former places, on other clusters after the time left. The Application
+// removeFormer removes an Application from its former places, on other clusters after the remaining time. The Application
 // stays at its present place, and a replaced work ends without a removal: see dropReplaced. A blocked work does not
 // prevent the other removals. removeFormer returns the first block.
-func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
+func (d *decision) removeFormer(ws works, remaining time.Duration) (first *block) {
 	for _, w := range ws {
 		var b *block
 		switch {
 		case isHere(w, d.App), d.replaced(w), d.abandoned(w):
-		case left > 0 && w.Namespace != d.App.Cluster():
+		case remaining > 0 && w.Namespace != d.App.Cluster():
 		default:
 			b = d.endWork(d.leaving(w)).shown()
 		}

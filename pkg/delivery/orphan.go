@@ -61,8 +61,8 @@ func (d *decision) orphanWork(s *subject) *block {
 // afterRestore returns the rule for a work with a lost Application: the rule on the work, or else the rule for all
 // works.
 func (v *view) afterRestore(w *workv1.ManifestWork) string {
-	if said := w.Annotations[apis.AnnotationOrphaned]; slices.Contains(AfterRestoreModes, said) {
-		return said
+	if rule := w.Annotations[apis.AnnotationOrphaned]; slices.Contains(AfterRestoreModes, rule) {
+		return rule
 	}
 	return v.AfterRestore
 }

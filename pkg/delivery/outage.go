@@ -136,12 +136,12 @@ func waitForReturn(v *view, s *subject) block {
 	case back.After(by):
 		by = back
 	}
-	left := min(by.Sub(v.Now), ReturnWindow)
-	if left <= 0 {
+	remaining := min(by.Sub(v.Now), ReturnWindow)
+	if remaining <= 0 {
 		return done
 	}
 	wait := blockf("the outage of cluster %s is over, and its ApplicationSet has to create the Application again", s.Namespace)
-	wait.After = left
+	wait.After = remaining
 	return wait
 }
 

@@ -136,8 +136,8 @@ func (r *relaying) run() {
 	r.relayRefresh(sent.Refresh)
 	if !r.stops() {
 		r.requests.Volatile = r.requesting() || r.volatile()
-		asks, left := detailed(r.Own, r.seen, r.Now)
-		r.requests.Details, r.after = asks, soonest(r.after, left)
+		asks, remaining := detailed(r.Own, r.seen, r.Now)
+		r.requests.Details, r.after = asks, soonest(r.after, remaining)
 		r.requests.Watched = r.Watched
 	}
 }
@@ -222,7 +222,7 @@ func (r *relaying) wanted(last relay.Sent) string {
 // relayOperation takes the next step of an operation, from the state stored in the work.
 func (r *relaying) relayOperation(there relay.Cluster) {
 	app := r.to
-	last, left := r.requests.Last.Retry(r.Now)
+	last, remaining := r.requests.Last.Retry(r.Now)
 	if s := app.Status.OperationState; s != nil && relay.Terminate(s, last, there) {
 		r.send(relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
 		return
@@ -254,7 +254,7 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 		r.dropOperation()
 	case relay.None:
 		if r.forget(there); r.requests.Last.State == relay.Failed {
-			r.after = left
+			r.after = remaining
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (d *decision) disown() {
 		// The finalizers belong to the hub's own Argo CD.
 	case going && d.Own == nil && Named(d.App):
 		d.require(NeedOwn)
-	case !going && d.leftBehind():
+	case !going && d.showsRelease():
 		holds := "the label " + apis.LabelPull + " is missing"
 		if d.Presence == Present {
 			holds = "the label " + apis.LabelPull + " is not \"true\""
@@ -172,9 +172,9 @@ func (v *view) remembers() bool {
 	return v.App == nil || v.App.DeletionTimestamp.IsZero() || v.App.Pulled() || v.wasOurs()
 }
 
-// leftBehind reports whether the Application shows its release after the end of its last work. If the hub's own Argo
+// showsRelease reports whether the Application shows its release after the end of its last work. If the hub's own Argo
 // CD has taken over the Application, Towline shows nothing.
-func (v *view) leftBehind() bool {
+func (v *view) showsRelease() bool {
 	sent := has(v.App, releasing) || v.wasOurs() && reportedOn(v.App)
 	return sent && v.App.ReconcileSkipped()
 }

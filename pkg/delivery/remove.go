@@ -49,7 +49,7 @@ type exit struct {
 var (
 	removal     = &exit{steps: removing, as: removed}
 	replacement = &exit{steps: dropping, as: removed}
-	release     = &exit{steps: releasingSteps, as: leftThere, releases: true}
+	release     = &exit{steps: releasingSteps, as: releasedThere, releases: true}
 	handOver    = &exit{steps: handingOver, as: handedOver, releases: true}
 )
 
@@ -65,11 +65,11 @@ func (v *view) leaving(w *workv1.ManifestWork) (*subject, *exit) {
 	case !v.earlier(w):
 		return v.subject(w), removal
 	}
-	ended, said := &subject{ManifestWork: w}, w.Annotations[apis.AnnotationOrphaned]
+	ended, rule := &subject{ManifestWork: w}, w.Annotations[apis.AnnotationOrphaned]
 	switch {
-	case said == AfterRestoreHold:
+	case rule == AfterRestoreHold:
 		return ended, nil
-	case work.Released(w), work.CarriesRequest(w), said == AfterRestoreAdopt:
+	case work.Released(w), work.CarriesRequest(w), rule == AfterRestoreAdopt:
 		return ended, release
 	}
 	return ended, removal
@@ -212,8 +212,8 @@ func (v *view) askAgain(w *workv1.ManifestWork, wait block) block {
 	if !known {
 		last = v.Now
 	}
-	if left := unreadLasts - v.Now.Sub(last); left > 0 {
-		wait.After = left
+	if remaining := unreadLasts - v.Now.Sub(last); remaining > 0 {
+		wait.After = remaining
 		return wait
 	}
 	if asking, err := work.AskAgain(w); err == nil {
@@ -251,12 +251,12 @@ func blocker(w *workv1.ManifestWork) string {
 			"six minutes after the writer stops",
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
-		if left, known := work.RemainingFinalizers(w); known && len(left) > 0 {
+		if remaining, known := work.RemainingFinalizers(w); known && len(remaining) > 0 {
 			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
 			return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
 				"deployed resources: remove the finalizer on the cluster, for example with "+
 				`kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
-				w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
+				w.Namespace, strings.Join(remaining, ", "), id.Namespace, id.Name)
 		}
 	}
 	return ""

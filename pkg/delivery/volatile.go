@@ -43,14 +43,14 @@ func (r *relaying) volatile() bool {
 // the agent apply the work again, which costs the agent as much as the rule costs in ten minutes.
 const detailCalm = 10 * time.Minute
 
-// detailed reports whether a work asks for the details of the Application. left is the remaining time of the rule in a
+// detailed reports whether a work asks for the details of the Application. remaining is the remaining time of the rule in a
 // work whose Application has no details any more; zero for none. own is nil without a work.
-func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Time) (asks bool, left time.Duration) {
+func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Time) (asks bool, remaining time.Duration) {
 	if own == nil || seen.Detailed || !work.TellsDetails(own) {
 		return seen.Detailed, 0
 	}
-	left = max(detailCalm-now.Sub(seen.ReadAt.Time), 0)
-	return left > 0, left
+	remaining = max(detailCalm-now.Sub(seen.ReadAt.Time), 0)
+	return remaining > 0, remaining
 }
 
 // answersByCondition reports whether the agent reports the comparison by a condition, or may do so with its next

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,9 +22,17 @@ import (
 const (
 	operationManager   = workv1.DefaultFieldManager + "-operation"
 	terminationManager = workv1.DefaultFieldManager + "-termination"
+
+	// releaseManager applies a manifest with only the name of an Application.
+	releaseManager = workv1.DefaultFieldManager + "-release"
 )
 
-// Request temporarily replaces the Application in a work.
+// Request temporarily replaces the Application in a work. A request has these steps:
+//   - Carry replaces the Application in a rendered work, and Terminating in an existing work. KeepReplaced stores the
+//     Application.
+//   - The agent answers; see Outcome and Outdated.
+//   - The Application replaces the request. A delivery renders the hub's Application anew. A release, a removal
+//     (Withdrawn) and a freeze (FreezePutBack) take the first possible form of the Application; see bringBack.
 type Request struct {
 	// Operation is the JSON of the operation to start. Empty: a request to stop the running operation.
 	Operation json.RawMessage
@@ -31,6 +40,20 @@ type Request struct {
 	// Version is the resourceVersion that the cluster's Application must have. With another version, the API server
 	// refuses the request.
 	Version string
+}
+
+// CarriesRequest reports whether a work now carries a request instead of its Application.
+func CarriesRequest(w *workv1.ManifestWork) bool { return Sent(w).Last.State == relay.OnItsWay }
+
+// Sent returns the requests stored in the annotations of a work.
+func Sent(w *workv1.ManifestWork) Requests {
+	at, uncompared := strings.CutPrefix(w.Annotations[apis.AnnotationChangedAt], apis.ChangedUncompared)
+	at = strings.TrimSpace(at)
+	return Requests{
+		Refresh:   relay.ParseRefresh(w.Annotations[apis.AnnotationRefreshSent]),
+		Last:      relay.ParseSent(w.Annotations[apis.AnnotationRequestSent]),
+		ChangedAt: at, Uncompared: uncompared,
+	}
 }
 
 // Carry replaces the Application in a rendered work with the request. Only the manifest and its field manager change.

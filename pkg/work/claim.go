@@ -205,7 +205,9 @@ func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 }
 
 // outcome returns the status of the condition Applied for all manifests of a work, each in its own mode.
-func outcome(w *workv1.ManifestWork) metav1.ConditionStatus { return says(w, workv1.WorkApplied) }
+func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
+	return conditionNow(w, workv1.WorkApplied)
+}
 
 // Condition returns the agent's condition of the Application, for any generation of the work; nil without a report, and
 // for a work without rules. A cluster can remove the rules from its works.
@@ -225,9 +227,9 @@ func Found(w *workv1.ManifestWork) metav1.ConditionStatus {
 	return ""
 }
 
-// says returns the status of a condition for the current generation of the work. Empty: the agent has not reported
+// conditionNow returns the status of a condition for the current generation of the work. Empty: the agent has not reported
 // yet.
-func says(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
+func conditionNow(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(w.Status.Conditions, conditionType)
 	if c == nil || c.ObservedGeneration != w.Generation {
 		return ""
@@ -238,5 +240,5 @@ func says(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
 // Reported reports whether the agent has read all resources of the work, and answered the feedback rules of the
 // current generation. The agent (v1.2.0) applies and reads in separate steps, in any order.
 func Reported(w *workv1.ManifestWork) bool {
-	return says(w, workv1.WorkAvailable) == metav1.ConditionTrue
+	return conditionNow(w, workv1.WorkAvailable) == metav1.ConditionTrue
 }

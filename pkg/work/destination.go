@@ -12,10 +12,10 @@ import (
 // specs caches the specs for the managed cluster, by the text of the hub's spec.
 var specs = memo.Of(func(raw []byte) spec { return toDestination(raw, argocd.InCluster, "", "") })
 
-// spec is a spec in JSON with the number of its leaves, or the error from reading the spec.
+// spec is a spec in JSON with the number of its fields, or the error from reading the spec.
 type spec struct {
 	json   []byte
-	leaves int
+	fields int
 	err    error
 }
 
@@ -51,7 +51,7 @@ func toDestination(raw []byte, to argocd.Destination, sources, project string) s
 	spellAutomation(fields)
 	normalize(fields)
 	out := jsonOf(fields)
-	return spec{json: out, leaves: leaves(out)}
+	return spec{json: out, fields: fieldCount(out)}
 }
 
 // setText sets a field of a JSON object, or removes the field for an empty text.

@@ -2,7 +2,7 @@
 // name of the work, and compares an existing work with the desired work.
 //
 // The package is pure: no client and no clock. A function that returns a work leaves its arguments unchanged. A
-// function without a returned work, such as SetUpdateMode, putBack or Carry, changes the given work. The propagation
+// function without a returned work, such as SetUpdateMode, bringBack or Carry, changes the given work. The propagation
 // controller writes works with the package. The status controller calls Key to find the work of an Application.
 //
 // Package feedback has the rules for the agent's report, and the parser of the report. A request (type Request) is an

@@ -63,8 +63,8 @@ func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	case brought(w) && destroys:
 		return Cascades(w)
 	case brought(w):
-		left, known := RemainingFinalizers(w)
-		return known && len(left) == 0
+		remaining, known := RemainingFinalizers(w)
+		return known && len(remaining) == 0
 	}
 	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // because of the mode or of conflicts, and not because of a temporary failure
 	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
@@ -79,8 +79,8 @@ func brought(w *workv1.ManifestWork) bool {
 // agent has applied the finalizer, and has since read the Application without a finalizer.
 func Uncascaded(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
-	left, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
-	return ok && ReportsFinalizers(w) && brought(w) && known && len(left) == 0
+	remaining, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
+	return ok && ReportsFinalizers(w) && brought(w) && known && len(remaining) == 0
 }
 
 // Absent reports whether the agent has looked for the Application at the place of the current generation and found
@@ -135,8 +135,8 @@ func Cascades(w *workv1.ManifestWork) bool {
 	case !ReportsFinalizers(w):
 		return feedback.Cascades(&w.Status, id)
 	}
-	left, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
-	return len(left) > 0 && (known || !brought(w))
+	remaining, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
+	return len(remaining) > 0 && (known || !brought(w))
 }
 
 // Unread reports whether the agent can neither apply the current generation nor tell whether the Application exists.
@@ -146,7 +146,7 @@ func Cascades(w *workv1.ManifestWork) bool {
 func Unread(w *workv1.ManifestWork, destroys bool) bool {
 	id, ok := identifier(w)
 	return ok && Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, id)) &&
-		says(w, workv1.WorkAvailable) == metav1.ConditionUnknown
+		conditionNow(w, workv1.WorkAvailable) == metav1.ConditionUnknown
 }
 
 // isFirst reports whether a work is unchanged since its creation, and the first work of its Application on the
@@ -160,7 +160,7 @@ func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
 		return false
 	}
 	manifest := feedback.Manifest(&w.Status, id)
-	if says(w, workv1.WorkAvailable) != result || manifest == nil {
+	if conditionNow(w, workv1.WorkAvailable) != result || manifest == nil {
 		return false // the manifest's own condition has no generation, and the work's condition may be about an earlier place
 	}
 	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)

@@ -32,7 +32,7 @@ func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 	}
 	before, there := meta.Annotations[apis.AnnotationFields]
 	if there {
-		countFields(&meta, leaves(fields["spec"]))
+		countFields(&meta, fieldCount(fields["spec"]))
 	}
 	if meta.Annotations[apis.AnnotationFields] == before {
 		return Marshal(fields)
@@ -40,16 +40,16 @@ func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 	return withMeta(fields, &meta)
 }
 
-// leaves returns the number of fields of a JSON value, as counted by server-side apply: each value within objects,
+// fieldCount returns the number of fields of a JSON value, as counted by server-side apply: each value within objects,
 // and each empty object. A list counts as 1, because all lists in the CRD of Applications (2.14 and 3.5) are atomic.
-func leaves(raw []byte) int {
+func fieldCount(raw []byte) int {
 	fields, err := object(raw)
 	if err != nil || len(fields) == 0 {
 		return 1
 	}
 	n := 0
 	for _, value := range fields {
-		n += leaves(value)
+		n += fieldCount(value)
 	}
 	return n
 }

@@ -59,23 +59,6 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// FreezePutBack is Freeze for a work with a request that the agent has answered. The replaced Application replaces the
-// request. last is the result of the request, and is stored in the work. If the work does not store the replaced
-// Application, FreezePutBack changes the work only if the hub's Application is still the same.
-func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
-	out := w.DeepCopy()
-	if !putReplacedBack(out) && (!StillBrings(w, app) || putBack(out, app) != nil) {
-		return w, false
-	}
-	if sent := last.Last.String(); sent != "" {
-		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, sent)
-	}
-	if updated, changed := Freeze(out); changed {
-		return updated, true
-	}
-	return out, true
-}
-
 // frozen returns the manifest of an Application without automated sync and hydration, and with AnnotationFrozen.
 func frozen(raw []byte) ([]byte, error) {
 	fields, err := object(raw)

@@ -23,7 +23,7 @@ func normalize(fields map[string]json.RawMessage) {
 	if project, there := fields["project"]; there && string(project) == `""` {
 		fields["project"] = json.RawMessage(defaultProject)
 	}
-	if policy, err := object(fields["syncPolicy"]); err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(policy)), said) {
+	if policy, err := object(fields["syncPolicy"]); err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(policy)), hasValue) {
 		delete(fields, "syncPolicy")
 	}
 	if source, err := object(fields["source"]); err == nil && normalizeSource(source) {
@@ -35,9 +35,9 @@ func normalize(fields map[string]json.RawMessage) {
 	}
 }
 
-// said reports whether a field of a sync policy has a value. For Argo CD, an empty object is a value, and an empty
+// hasValue reports whether a field of a sync policy has a value. For Argo CD, an empty object is a value, and an empty
 // list is not.
-func said(value json.RawMessage) bool { return string(value) != "null" && string(value) != "[]" }
+func hasValue(value json.RawMessage) bool { return string(value) != "null" && string(value) != "[]" }
 
 // normalizeSources normalizes each source in place, and reports whether a source has changed.
 func normalizeSources(sources []json.RawMessage) (changed bool) {

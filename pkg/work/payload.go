@@ -62,7 +62,7 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 		}
 		meta.Annotations[apis.AnnotationPayloadDigest] = digest([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}})
 	}
-	countFields(&meta, there.leaves)
+	countFields(&meta, there.fields)
 	return withMeta(out, &meta)
 }
 

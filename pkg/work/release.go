@@ -2,7 +2,6 @@ package work
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 
@@ -32,14 +31,14 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 		app = app.ReadingAt("")
 	}
 	if CarriesRequest(w) {
-		if err := putBack(out, app); err != nil {
+		if err := bringBack(out, ofHub(app), nameOnly); err != nil {
 			return nil, err
 		}
 	}
 	if err := readDirectly(out, app); err != nil {
 		return nil, err
 	}
-	if err := setFinalizers(out, nil, askLeft(out, false)); err != nil {
+	if err := setFinalizers(out, nil, setFinalizersRule(out, false)); err != nil {
 		return nil, err
 	}
 	revive(out)
@@ -85,30 +84,6 @@ func isReleased(raw []byte) bool {
 		(err != nil || !argocd.AnyMark(m.Metadata.Annotations) && !argocd.AnyMark(labels)) // as in Unmark
 }
 
-// releaseManager is the field manager of a manifest with only the name of an Application.
-const releaseManager = workv1.DefaultFieldManager + "-release"
-
-// putBack replaces the request in a work with the Application, at the place where the work brought the Application.
-// With a nil app, putBack leaves only the name of the Application.
-func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
-	if app == nil {
-		return nameOnly(w)
-	}
-	full, err := Render(ApplicationOn(app, w), Requests{})
-	if err != nil {
-		return err
-	}
-	forgetRequest(w)
-	full.Spec.Executor = w.Spec.Executor
-	if others := sideManifests(w); len(others) > 0 {
-		full.Spec.Workload.Manifests = append(full.Spec.Workload.Manifests, others...)
-		full.Spec.DeleteOption = w.Spec.DeleteOption
-	}
-	full.Spec.DeepCopyInto(&w.Spec)
-	noteMode(w, ForceApply)
-	return nil
-}
-
 // ApplicationOn returns the Application with the cluster and namespace of the work as its target. The result shares everything
 // except the annotations with app.
 func ApplicationOn(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
@@ -119,16 +94,4 @@ func ApplicationOn(app *argocd.Application, w *workv1.ManifestWork) *argocd.Appl
 		metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationAppNamespace, w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace)
 	}
 	return &there
-}
-
-// nameOnly replaces the request in a work with only the name of its Application. nameOnly returns an error if an edit
-// has removed the configuration of how and where the Application is applied.
-func nameOnly(w *workv1.ManifestWork) error {
-	if len(w.Spec.ManifestConfigs) != 1 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil ||
-		w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply == nil {
-		return errors.New("the ManifestWork does not say how its Application is applied")
-	}
-	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	forgetRequest(w)
-	return carryOnly(w, map[string]string{"name": id.Name, "namespace": id.Namespace}, releaseManager, nil)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/relay"
 )
 
 // PrepareRemoval prepares a work for its deletion, and reports whether the work had to change. The deletion then removes
@@ -33,8 +32,8 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	own := OwnerOf(w) == OwnerSelf && UpdateModeOf(w) != ForceApply
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
 	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
-	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
-	if said && !own && !isSwitchedOff(w) {
+	prepared := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
+	if prepared && !own && !isSwitchedOff(w) {
 		return w, false
 	}
 	out := w.DeepCopy()
@@ -45,32 +44,17 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	case !Seen(w):
 		SetUpdateMode(out, ReadOnly)
 	}
-	if ask(out, finalizers) != nil {
+	if setFinalForm(out, finalizers) != nil {
 		return w, false
 	}
 	return out, true
 }
 
-// Withdrawn is PrepareRemoval for a work with a request. The current Application replaces the request, because the
-// finalizers on the cluster are unknown. A nil app means: Towline may not send the Application to the cluster any
-// more. The cluster's Application then only gets the finalizers. If the workload is to stay, Withdrawn releases the
-// Application instead, because finalizers cannot be removed without the rest of the Application.
-func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []string) (*workv1.ManifestWork, error) {
-	if app == nil && !argocd.Destroys(finalizers) {
-		return Release(w, nil)
-	}
-	out := w.DeepCopy()
-	if err := putBack(out, app); err != nil {
-		return nil, err
-	}
-	return out, ask(out, finalizers)
-}
-
-// ask gives the Application of a leaving work exactly the given finalizers, and adds the feedback rule about the
+// setFinalForm gives the Application of a leaving work exactly the given finalizers, and adds the feedback rule about the
 // finalizers.
-func ask(w *workv1.ManifestWork, finalizers []string) error {
+func setFinalForm(w *workv1.ManifestWork, finalizers []string) error {
 	w.Spec.DeleteOption = keeping(w)
-	return setFinalizers(w, finalizers, askLeft(w, true))
+	return setFinalizers(w, finalizers, setFinalizersRule(w, true))
 }
 
 // TakesWorkload reports whether the Application in a work has a finalizer for the removal of the workload.
@@ -78,9 +62,6 @@ func TakesWorkload(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	return ok && argocd.Destroys(held.Finalizers)
 }
-
-// CarriesRequest reports whether a work now carries a request instead of its Application.
-func CarriesRequest(w *workv1.ManifestWork) bool { return Sent(w).Last.State == relay.OnItsWay }
 
 func sameSet(a, b []string) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })

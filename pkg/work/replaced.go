@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -71,26 +70,6 @@ func replaced(w *workv1.ManifestWork) (*argocd.Application, []byte) {
 		return nil, nil
 	}
 	return held, raw
-}
-
-// putReplacedBack replaces the request in a work with the Application that the request has replaced. The result is false
-// without a stored Application.
-func putReplacedBack(w *workv1.ManifestWork) bool {
-	_, raw := replaced(w)
-	if raw == nil {
-		return false
-	}
-	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, sideManifests(w)...)
-	forgetRequest(w)
-	w.Spec.ManifestConfigs[0].UpdateStrategy = strategyOf(w)
-	noteMode(w, ForceApply)
-	return true
-}
-
-// forgetRequest removes the annotations about the request that is on its way.
-func forgetRequest(w *workv1.ManifestWork) {
-	delete(w.Annotations, apis.AnnotationRequestSent)
-	delete(w.Annotations, apis.AnnotationReplaced)
 }
 
 // packed returns gzip data in base64.

@@ -23,7 +23,7 @@ func ReportsFinalizers(w *workv1.ManifestWork) bool {
 //
 // The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the
 // Application's status is empty as well.
-func RemainingFinalizers(w *workv1.ManifestWork) (left []string, known bool) {
+func RemainingFinalizers(w *workv1.ManifestWork) (remaining []string, known bool) {
 	if !ReportsFinalizers(w) {
 		return nil, true
 	}
@@ -34,9 +34,9 @@ func RemainingFinalizers(w *workv1.ManifestWork) (left []string, known bool) {
 	return feedback.RemainingFinalizers(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, held.Annotations[apis.AnnotationFinalizersDropped])
 }
 
-// askLeft adds the feedback rule about the finalizers, or removes the rule. askLeft returns the mark of the change;
+// setFinalizersRule adds the feedback rule about the finalizers, or removes the rule. setFinalizersRule returns the mark of the change;
 // empty without the rule.
-func askLeft(w *workv1.ManifestWork, asks bool) string {
+func setFinalizersRule(w *workv1.ManifestWork, asks bool) string {
 	for i := range w.Spec.ManifestConfigs[:min(1, len(w.Spec.ManifestConfigs))] {
 		config := &w.Spec.ManifestConfigs[i]
 		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, isFinalizersRule)
