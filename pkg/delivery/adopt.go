@@ -41,21 +41,21 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 		}
 		return
 	}
-	claim := work.UpdateModeOf(v.Own)
+	claim, own := work.UpdateModeOf(v.Own), v.statuses[v.Own]
 	switch {
 	case claim == work.ForceApply:
-	case claim == work.Apply && applied(v.Own):
+	case claim == work.Apply && own.applied:
 		work.SetUpdateMode(desired, work.Apply)
 		if _, changed := work.Update(v.Own, desired); changed {
 			work.SetUpdateMode(desired, work.ForceApply)
 		}
-	case claim == work.ReadOnly && work.Found(v.Own) != metav1.ConditionFalse && !work.FoundReleased(v.Own):
+	case claim == work.ReadOnly && own.found != metav1.ConditionFalse && !own.foundReleased:
 		work.SetUpdateMode(desired, claims[v.adoption()])
-	case work.RefusedForMark(v.Own): // by force: all other fields equal the hub's, or belong to the agent or to no manager
-	case work.RefusedForEdit(v.Own): // by force: the hub decides about its own Application
+	case own.refusedForMark: // by force: all other fields equal the hub's, or belong to the agent or to no manager
+	case own.refusedForEdit: // by force: the hub decides about its own Application
 	case v.adoption() != apis.AdoptAlways:
 		work.SetUpdateMode(desired, work.Apply) // also for an absent or own Application: an Application may have appeared since
-		if work.Refused(v.Own) != "" || work.AsksOrigin(v.Own) {
+		if own.conflicts != "" || work.AsksOrigin(v.Own) {
 			work.AskOrigin(desired)
 		}
 	}
@@ -67,19 +67,20 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 func (v *view) claimsDirectly() bool {
 	own := v.sent()
 	switch {
-	case v.App.SourceAddress == "" || own == nil || work.UpdateModeOf(own) != work.Apply || !work.AsksOrigin(own) || applied(own):
+	case v.App.SourceAddress == "" || own == nil || work.UpdateModeOf(own) != work.Apply || !work.AsksOrigin(own) || v.statuses[own].applied:
 		return false
 	case !work.ReadsThroughHub(own): // after a refusal
 		return true
 	}
-	return work.Reported(own) && !work.RefusedForEdit(own) && strings.Contains(work.Refused(own), ".spec.source")
+	status := v.statuses[own]
+	return status.reported && !status.refusedForEdit && strings.Contains(status.conflicts, ".spec.source")
 }
 
 // broughtBefore reports whether the work of an earlier Application of the same name has delivered the cluster's
 // Application.
 func (v *view) broughtBefore(to *argocd.Application) bool {
 	return slices.ContainsFunc(v.Others, func(w *workv1.ManifestWork) bool {
-		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || applied(w))
+		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || v.statuses[w].applied)
 	})
 }
 
@@ -88,7 +89,7 @@ var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.Reason
 
 // adopted returns the block of adoptionRefused for the work of an Application.
 func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) block {
-	why := work.RefusedBy(w)
+	why := v.statuses[w].refused
 	if why == "" {
 		return pass
 	}

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/gate"
 )
 
@@ -56,8 +54,7 @@ func Decide(f Facts, o Options) Plan {
 	if f.App != nil {
 		f.App = f.Clusters[f.App.Cluster()].Reading(f.App)
 	}
-	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}, reports: map[reportOf]*feedback.Observation{}}}
-	d.ahead, d.remembered = d.firstClaimant(), d.remembers()
+	d := &decision{view: newView(&f, o)}
 	d.plan.Trace = make([]gate.TraceEntry, 0, usualAnswers)
 	d.plan.Intent = intentOf(&f)
 	kept, pending, stops := d.revoke() // the author's settings do not keep a work without a right

@@ -60,7 +60,7 @@ func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application)
 // editSeen returns the mark of an edit that an apply of desired would revert; empty for none. Before the agent has
 // applied the own work, no repair is needed, because the agent is about to apply the work.
 func (d *decision) editSeen(desired *workv1.ManifestWork, to *argocd.Application) string {
-	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !applied(d.Own) {
+	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !d.statuses[d.Own].applied {
 		return ""
 	}
 	return d.report(d.Own, to).Edit

@@ -74,7 +74,7 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s is asked to stop automated sync after the cluster has answered the requested sync", w.Namespace), false
 	case !changed && !work.Frozen(w):
 		return "", false
-	case changed || planned != w || !applied(w):
+	case changed || planned != w || !v.statuses[w].applied:
 		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
 	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
@@ -91,7 +91,7 @@ func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 		return work.Freeze(w)
 	}
 	last := work.Sent(w).Last
-	requests, unanswered := answered(w, last, last.ID, operations(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
+	requests, unanswered := answered(v.statuses[w], last, last.ID, operations(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
 	if unanswered || requests.Last.State == relay.OnItsWay {
 		return w, false
 	}

@@ -24,7 +24,7 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 // healthy Application. The timeout counts from the creation of the new work.
 func (v *view) keptFor() time.Duration {
 	seen := v.report(v.Own, v.App)
-	if seen.Status.Health.Status == "Healthy" && work.Found(v.Own) == metav1.ConditionTrue { // a missing Application keeps its last health
+	if seen.Status.Health.Status == "Healthy" && v.statuses[v.Own].found == metav1.ConditionTrue { // a missing Application keeps its last health
 		return 0
 	}
 	return max(0, v.Move.Timeout-v.Now.Sub(v.Own.CreationTimestamp.Time))
@@ -182,7 +182,7 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	switch {
 	case len(former) == 0:
 		return d.moves(moveNotice, "")
-	case changed || !applied(d.Own):
+	case changed || !d.statuses[d.Own].applied:
 		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
 	remaining := d.keptFor()

@@ -22,13 +22,14 @@ import (
 // accepted is not awaited either.
 func (v *view) underway(s *subject) *relay.Cluster {
 	w := s.ManifestWork
-	refused := work.RefusedBy(w) != "" // the operation belongs to an Application of another owner
-	if refused || len(cascade(s.app)) == 0 || work.Found(w) == metav1.ConditionFalse {
+	status := v.statuses[w]
+	refused := status.refused != "" // the operation belongs to an Application of another owner
+	if refused || len(cascade(s.app)) == 0 || status.found == metav1.ConditionFalse {
 		return nil
 	}
 	seen := v.report(w, work.ApplicationOn(s.app, w))
 	there := operations(seen)
-	if !unfinished(w, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
+	if !unfinished(w, status, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
 		return nil
 	}
 	return &there
@@ -37,9 +38,9 @@ func (v *view) underway(s *subject) *relay.Cluster {
 // unfinished reports whether an operation waits or runs on the cluster of a work. The status may show an operation
 // from the hub as running, while a complete report has no pending operation. A user has then removed the operation,
 // and the operation does not run. An operation applied by the agent counts until the cluster has reported the result.
-func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool {
+func unfinished(w *workv1.ManifestWork, status workStatus, there relay.Cluster, complete bool) bool {
 	last := work.Sent(w).Last
-	came := last.State == relay.Delivered || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionTrue
+	came := last.State == relay.Delivered || last.State == relay.OnItsWay && status.outcome == metav1.ConditionTrue
 	return there.Pending != "" || there.Busy && (there.Taken == "" || !complete) ||
 		came && last.Digest != "" && last.Version == there.Version
 }
@@ -60,7 +61,7 @@ func stopOperation(v *view, s *subject) block {
 	if updated, changed := work.AskVolatile(s.ManifestWork); changed && stopping(s.app) && !work.CarriesRequest(s.ManifestWork) {
 		return wait.changing(s.ManifestWork, updated) // the termination is for a single version of the cluster's Application
 	}
-	there.Ready = work.Outcome(s.ManifestWork) != "" // for any content of the work
+	there.Ready = v.statuses[s.ManifestWork].outcome != "" // for any content of the work
 	hub := s.app.Status.OperationState
 	if hub == nil || !relay.Terminate(hub, work.Sent(s.ManifestWork).Last, *there) {
 		return wait
@@ -98,14 +99,14 @@ func (v *view) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 
 // sentBy returns the first work that may have sent the requested operation to its cluster; nil for none. No cluster
 // can fake the result, because a cluster does not know the operation's identity before.
-func sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
+func (v *view) sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 	if app.Operation == nil {
 		return nil
 	}
 	id := relay.ID(app.Operation.Raw)
 	for _, w := range ws {
 		last := work.Sent(w).Last
-		refused := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outdated(w)
+		refused := last.State == relay.Refused || last.State == relay.OnItsWay && v.statuses[w].outdated
 		if id != "" && last.ID == id && !refused { // an operation that failed for another reason may have arrived
 			return w
 		}
@@ -118,7 +119,7 @@ func sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 // again and again. The write of the hub's Application wakes the controller for the next decision. Of an Application
 // without the label, only the metadata is watched.
 var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *subject) block {
-	if s.app == nil || !s.app.DeletionTimestamp.IsZero() || sentBy(s.app, works{s.ManifestWork}) == nil {
+	if s.app == nil || !s.app.DeletionTimestamp.IsZero() || v.sentBy(s.app, works{s.ManifestWork}) == nil {
 		return done
 	}
 	wait := blockf("the requested operation was sent to cluster %s, and is removed from the Application first", s.Namespace)
@@ -132,7 +133,7 @@ var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *su
 // withdrawSent removes the requested operation from the hub if a work has carried the operation, and reports whether
 // such an operation exists.
 func (d *decision) withdrawSent(ws works) bool {
-	w := sentBy(d.App, ws)
+	w := d.sentBy(d.App, ws)
 	if w == nil {
 		return false
 	}

@@ -112,7 +112,7 @@ func (r *relaying) run() {
 	if r.Own != nil {
 		sent = work.Sent(r.Own)
 		r.seen = r.report(r.Own, r.to)
-		r.requests, r.unanswered = answered(r.Own, sent.Last, r.wanted(sent.Last), operations(r.seen), r.Now)
+		r.requests, r.unanswered = answered(r.statuses[r.Own], sent.Last, r.wanted(sent.Last), operations(r.seen), r.Now)
 		respecified := work.Respecified(r.Own, r.to)
 		r.requests.Uncompared = r.uncompared(sent, respecified)
 		r.requests.ChangedAt = r.changedAt(sent.ChangedAt, respecified, r.requests.Uncompared, r.seen.Status.Sync)
@@ -127,7 +127,7 @@ func (r *relaying) run() {
 	}
 	if !r.unanswered {
 		there := operations(r.seen)
-		there.Ready = r.Own != nil && applied(r.Own) && sent.Last.State != relay.OnItsWay && !work.Behind(r.Own, r.to)
+		there.Ready = r.Own != nil && r.statuses[r.Own].applied && sent.Last.State != relay.OnItsWay && !work.Behind(r.Own, r.to)
 		r.relayOperation(there)
 	}
 	if r.stops() {
@@ -190,15 +190,15 @@ func operationReads(own *workv1.ManifestWork, app *argocd.Application, last rela
 // unanswered, while the request is still wanted. Otherwise the state follows from the agent's answer, and the work
 // carries the Application again as soon as possible.
 func answered(
-	existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster, now time.Time,
+	status workStatus, last relay.Sent, wanted string, there relay.Cluster, now time.Time,
 ) (requests work.Requests, unanswered bool) {
 	switch {
 	case last.State != relay.OnItsWay:
-	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // visible before the agent's answer
+	case status.outcome == metav1.ConditionTrue, relay.Stopped(last, there): // visible before the agent's answer
 		last.State = relay.Delivered
-	case work.Outdated(existing):
+	case status.outdated:
 		last.State = relay.Refused
-	case work.Outcome(existing) == metav1.ConditionFalse:
+	case status.outcome == metav1.ConditionFalse:
 		last.State, last.Since = relay.Failed, now
 	case last.ID == wanted:
 		return work.Requests{Last: last}, true

@@ -270,7 +270,7 @@ func TestUnfinished(t *testing.T) {
 			if tc.applied != "" {
 				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied}}
 			}
-			if got := unfinished(w, tc.there, tc.complete); got != tc.want {
+			if got := unfinished(w, statusOf(w), tc.there, tc.complete); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -312,6 +312,14 @@ func TestSameWork(t *testing.T) {
 			reports("Healthy")(w)
 			notReported(w)
 		}, reports("Healthy"), false},
+		"the feedback rules are answered": {func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			says(began)(w)
+			notReported(w)
+		}, func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			says(began)(w)
+		}, true},
 		"the agent does not tell any more": {func(w *workv1.ManifestWork) {
 			reports("Healthy")(w)
 			says("")(w)

@@ -54,9 +54,9 @@ func returnRequest(v *view, s *subject) block {
 }
 
 // prepareRelease waits until the agent has confirmed that the cluster keeps everything.
-func prepareRelease(_ *view, s *subject) block {
+func prepareRelease(v *view, s *subject) block {
 	w := s.ManifestWork
-	if s.untouched || work.Released(w) && applied(w) {
+	if s.untouched || work.Released(w) && v.statuses[w].applied {
 		return done
 	}
 	wait := blockf("the work agent of cluster %s has not released the Application", w.Namespace)

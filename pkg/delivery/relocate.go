@@ -82,8 +82,8 @@ func dropFinalizersFirst(v *view, _ *subject) block {
 		return wait.changing(v.Own, updated)
 	case work.FinalizersDropped(v.Own, false), v.keptThere():
 		return done
-	case blocker(v.Own) != "":
-		wait.Message += "; but " + blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
+	case v.blocker(v.Own) != "":
+		wait.Message += "; but " + v.blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
 	}
 	return v.askAgain(v.Own, wait)
 }
@@ -92,7 +92,7 @@ func dropFinalizersFirst(v *view, _ *subject) block {
 // same name. A restore of the hub may have brought the earlier Application back. The old Application then stays when
 // the own work leaves. The earlier work ends after the apply of the own work.
 func (v *view) keptThere() bool {
-	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || work.Refused(v.Own) != ""
+	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || v.statuses[v.Own].conflicts != ""
 	return changesNothing && slices.ContainsFunc(v.staying(v.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(v.Own, w) })
 }
 

@@ -140,7 +140,7 @@ func finalizers(force bool) func(*view, *subject) block {
 		if err != nil {
 			return unrendered(err)
 		}
-		if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(s.app)))) {
+		if !changed && (force && v.tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(s.app)))) {
 			return done
 		}
 		if s.app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
@@ -151,7 +151,7 @@ func finalizers(force bool) func(*view, *subject) block {
 			return wait.changing(w, updated)
 		}
 		if s.app == nil {
-			wait.events = tellOfBlocker(w)
+			wait.events = v.tellOfBlocker(w)
 		}
 		return v.askAgain(w, wait)
 	}
@@ -160,8 +160,8 @@ func finalizers(force bool) func(*view, *subject) block {
 // keepOthers waits for works with side manifests. The end of the work would remove the
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
-var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) block {
-	if !work.Seen(s.ManifestWork) || work.SideManifestsKept(s.ManifestWork) {
+var keepOthers = &Gate{Name: "held beside", step: func(v *view, s *subject) block {
+	if !work.Seen(s.ManifestWork) || v.statuses[s.ManifestWork].sideManifestsKept {
 		return done
 	}
 	wait := blockf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
@@ -190,8 +190,8 @@ func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *w
 }
 
 // tried reports whether the agent has processed the work, or had nothing new to process.
-func tried(w *workv1.ManifestWork) bool {
-	return w.Generation == 1 || work.CarriesRequest(w) || work.Outcome(w) != ""
+func (v *view) tried(w *workv1.ManifestWork) bool {
+	return w.Generation == 1 || work.CarriesRequest(w) || v.statuses[w].outcome != ""
 }
 
 // unreadLasts is the time after which an agent that cannot read a leaving Application is asked again. The second
@@ -231,12 +231,12 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 
 // blocker returns why a leaving work cannot be deleted yet: the cluster cannot apply the final form of the
 // Application, or users on the cluster hold the Application by finalizers. Empty for no known reason.
-func blocker(w *workv1.ManifestWork) string {
+func (v *view) blocker(w *workv1.ManifestWork) string {
 	destroys, why := work.TakesWorkload(w), "the work agent could not apply the ManifestWork"
 	if c := work.Condition(w, workv1.WorkApplied); c != nil && c.Message != "" {
 		why = c.Message
 	}
-	switch outcome := work.Outcome(w); {
+	switch outcome := v.statuses[w].outcome; {
 	case outcome == "" || work.FinalizersDropped(w, destroys):
 	case work.Unread(w, destroys):
 		return fmt.Sprintf("cluster %s cannot report whether its Application still exists: %s. If the error lasts for %s, Towline treats the "+
@@ -266,7 +266,7 @@ func blocker(w *workv1.ManifestWork) string {
 func (v *view) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
-		if why := blocker(w); why != "" && work.ReportsFinalizers(w) && !v.deletionRequested(w) {
+		if why := v.blocker(w); why != "" && work.ReportsFinalizers(w) && !v.deletionRequested(w) {
 			b.WriteString("; but " + why)
 		}
 	}
@@ -275,8 +275,8 @@ func (v *view) blockers(ws works) string {
 
 // tellOfBlocker returns the event about a waiting work without an Application: its deletion would destroy a workload
 // that is to stay.
-func tellOfBlocker(w *workv1.ManifestWork) []Event {
-	why := blocker(w)
+func (v *view) tellOfBlocker(w *workv1.ManifestWork) []Event {
+	why := v.blocker(w)
 	if why == "" {
 		return nil
 	}

@@ -1,6 +1,11 @@
 package delivery
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/towline-io/towline/pkg/fixture/shape"
@@ -21,6 +26,29 @@ func TestReadingOrder(t *testing.T) {
 		"revoke.go", "orphan.go", "end.go", "outage.go", "deliver.go", "move.go", "relocate.go", "release.go", "handover.go", "remove.go", "freeze.go",
 		"relay.go", "operation.go", "adopt.go", "edits.go", "advance.go",
 		"checks.go", "target.go", "older.go", "grant.go", "application.go", "source.go", "pause.go",
-		"standing.go", "project.go", "volatile.go", "gate.go", "draft.go", "events.go", "conditions.go", "view.go", "plan.go", "facts.go",
+		"standing.go", "project.go", "volatile.go", "state.go", "gate.go", "draft.go", "events.go", "conditions.go", "view.go", "plan.go", "facts.go",
 	}, 5)
+}
+
+// TestOneReaderOfStatuses: only state.go reads the agent's answer about a work, so that a change of each part that a
+// decision reads wakes the controller.
+func TestOneReaderOfStatuses(t *testing.T) {
+	reads := regexp.MustCompile(`work\.(Outcome|Found(Released)?|Reported|Outdated|Refused(By|ForEdit|ForMark)?|SideManifestsKept|Absent)\(`)
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	readers := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") && reads.Match(text) {
+			readers[file] = true
+		}
+	}
+	if !maps.Equal(readers, map[string]bool{"state.go": true}) {
+		t.Errorf("read in %v", readers)
+	}
 }

@@ -64,11 +64,11 @@ func (c *Claimant) maySend() bool {
 // objects.
 func (d *decision) giveWay() {
 	c, mine := d.ahead, d.sent()
-	if c == nil || mine == nil || !applied(mine) || !d.owns() || d.deletionRequested(mine) {
+	if c == nil || mine == nil || !d.statuses[mine].applied || !d.owns() || d.deletionRequested(mine) {
 		return
 	}
 	theirs := sentTo(d.App, c.Work)
-	if theirs == nil || !applied(theirs) ||
+	if theirs == nil || !d.statuses[theirs].applied ||
 		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || theirs.Spec.DeleteOption != nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -32,8 +31,27 @@ type view struct {
 	// remembered is true if the Application still counts as Towline's after the end of its works.
 	remembered bool
 
-	// reports are the parsed reports of clusters.
-	reports map[reportOf]*feedback.Observation
+	// reports are the parsed reports of clusters. statuses are the statuses of all works that a decision may write, and of
+	// the work of the claimant ahead.
+	reports  map[reportOf]*feedback.Observation
+	statuses map[*workv1.ManifestWork]workStatus
+}
+
+func newView(f *Facts, o Options) view {
+	v := view{
+		Facts: f, Options: o, going: map[types.UID]bool{}, reports: map[reportOf]*feedback.Observation{}, statuses: map[*workv1.ManifestWork]workStatus{},
+	}
+	if f.Own != nil {
+		v.statuses[f.Own] = statusOf(f.Own)
+	}
+	for _, w := range f.Others {
+		v.statuses[w] = statusOf(w)
+	}
+	v.ahead, v.remembered = v.firstClaimant(), v.remembers()
+	if v.ahead != nil && v.ahead.Work != nil {
+		v.statuses[v.ahead.Work] = statusOf(v.ahead.Work)
+	}
+	return v
 }
 
 // reportOf is a work, and the resource of an Application in the work's status.
@@ -157,9 +175,9 @@ func (v *view) earlier(w *workv1.ManifestWork) bool {
 // cluster's Application then belongs to both works or, after the release of both, to no work. So the Application stays
 // when the earlier work is deleted. As long as both works exist, each work reverts the content of the other work.
 func (v *view) replaced(w *workv1.ManifestWork) bool {
-	at, left := targetIn(w, v.App), work.Released(w) && applied(w)
+	at, left := targetIn(w, v.App), work.Released(w) && v.statuses[w].applied
 	return slices.ContainsFunc(v.staying(v.all()), func(later *workv1.ManifestWork) bool {
-		return v.isLater(later, w) && later.Namespace == w.Namespace && work.CarriesTo(later, at) && applied(later) &&
+		return v.isLater(later, w) && later.Namespace == w.Namespace && work.CarriesTo(later, at) && v.statuses[later].applied &&
 			(left || !work.Released(later))
 	})
 }
@@ -170,11 +188,6 @@ func (v *view) isLater(w, than *workv1.ManifestWork) bool {
 		return than.Name != own
 	}
 	return cmp.Or(w.CreationTimestamp.Compare(than.CreationTimestamp.Time), strings.Compare(w.Name, than.Name)) > 0
-}
-
-// applied reports whether the work agent has applied the current generation. A read-only work is never applied.
-func applied(w *workv1.ManifestWork) bool {
-	return work.Outcome(w) == metav1.ConditionTrue && !work.IsReadOnly(w)
 }
 
 // unseen reports whether the work agent cannot have seen an Application's own work, so that no release is needed. The

@@ -138,7 +138,7 @@ func Refused(w *workv1.ManifestWork) string {
 // separate field manager.
 func RefusedForMark(w *workv1.ManifestWork) bool {
 	refused := Refused(w)
-	return slices.ContainsFunc([]string{operationManager, terminationManager, releaseManager}, func(manager string) bool {
+	return refused != "" && slices.ContainsFunc([]string{operationManager, terminationManager, releaseManager}, func(manager string) bool {
 		return refused == fmt.Sprintf("1 conflict: conflict with %q: .metadata.annotations.%s", manager, workv1.ManifestConfigSpecHashAnnotationKey)
 	})
 }
