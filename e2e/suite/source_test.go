@@ -351,22 +351,49 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		expectAtRest(ctx, name)
 	})
 
-	It("keep their Applications without the hub, and follow a restarted agent", long, func(ctx SpecContext) {
-		const name, on = "door-hub-away", "cluster1"
-		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
-		expectAtRest(ctx, name)
+	// In ten minutes, each time of the parties passes: Argo CD compares again after two or three minutes and keeps the
+	// references of a repository for three, Open Cluster Management gives up a silent cluster after five, and the agent
+	// pauses for up to ten.
+	It("keep their Applications while the hub is away for ten minutes, and follow a restarted agent", long, func(ctx SpecContext) {
+		const name, away = "door-hub-away-", 10 * time.Minute
+		for _, on := range on {
+			through(ctx, name+on, on, from(git.repo(ownRepo), "plain"))
+			expectAtRest(ctx, name+on)
+		}
+		compared := map[string]map[string]bool{}
 		var sha string
-		outage(ctx, func(string) {
+		back := outage(ctx, func(string) {
 			sha = commit(ctx, "hub away")
-			for range 3 {
-				stays(ctx, on, name)
+			Consistently(ctx, func(g Gomega, ctx context.Context) {
+				for _, on := range on {
+					there, err := read(cluster[on], named(name+on))(ctx)
+					g.Expect(err).NotTo(HaveOccurred())
+					g.Expect(there.Status.Sync.Status).To(Equal("Synced"), on)
+					g.Expect(there.Status.Health.Status).To(Equal("Healthy"), on)
+					g.Expect(there.Status.Conditions).To(BeEmpty(), on)
+					if compared[on] == nil {
+						compared[on] = map[string]bool{}
+					}
+					compared[on][there.Status.ReconciledAt] = true
+				}
+			}).WithTimeout(away).WithPolling(2 * time.Second).Should(Succeed())
+			for _, on := range on {
+				stays(ctx, on, name+on)
 			}
 		})
-		follows(ctx, on, name, sha, "hub away")
-		agents[on].Stop()
+		Expect(tow.Exited()).To(BeClosed(), "without the hub, the controller ends, and a Deployment restarts the controller")
+		Expect(tow.Restart(ctx)).To(Succeed())
+		for _, on := range on {
+			AddReportEntry(fmt.Sprintf("without the hub, Argo CD on %s compared %d times by itself", on, len(compared[on])-1))
+			Expect(compared[on]).NotTo(HaveLen(1), on)
+			follows(ctx, on, name+on, sha, "hub away")
+			AddReportEntry(fmt.Sprintf("the commit is on %s %.1f s after the return of the hub", on, time.Since(back).Seconds()))
+		}
+		const restarted = "cluster1"
+		agents[restarted].Stop()
 		sha = commit(ctx, "agent away")
-		Expect(agents[on].Restart(ctx)).To(Succeed())
-		follows(ctx, on, name, sha, "agent away")
+		Expect(agents[restarted].Restart(ctx)).To(Succeed())
+		follows(ctx, restarted, name+restarted, sha, "agent away")
 	})
 
 	It("roll back to a repository of the history, and hold other repositories back", long, func(ctx SpecContext) {
