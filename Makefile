@@ -115,26 +115,25 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
 	go test -race -c -o /dev/null ./controllers/envtest # compiled once, for both halves
-	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
-	$(call step,test-simulation)
-	$(call step,faults-brief)
-	$(call step,e2e-short)
+	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside
+	@$(MAKE) --no-print-directory e2e-prepare
+	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-e2e-half-first step-e2e-half-second step-faults-brief
 	@printf '\n==> all tests passed\n'
 
-# The tests against an API server mostly wait. So the tests run in two halves with an API server for each half. The other checks
-# run at the same time with a lower priority.
+# The tests against an API server mostly wait. So the tests run in several parts at the same time, each with an API server. The
+# other checks run at the same time with a lower priority.
 .PHONY: beside
 beside:
 	$(call step,lint)
+	$(call step,test-simulation)
 	$(call step,test-fuzz)
 	$(call step,test-contract)
 	$(call step,test-fleet)
 
-.PHONY: step-envtest-half step-envtest-rest step-beside
-step-envtest-half:
-	$(call step,envtest-half)
-step-envtest-rest:
-	$(call step,envtest-rest)
+STEPS := step-envtest-half step-envtest-rest step-envtest-others step-e2e-half-first step-e2e-half-second step-faults-brief
+.PHONY: $(STEPS) step-beside
+$(STEPS): step-%:
+	$(call step,$*)
 step-beside:
 	@nice $(MAKE) --no-print-directory beside
 
@@ -142,11 +141,12 @@ HALF := ^Test[A-F]
 ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
 	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT)
 
-.PHONY: envtest-half envtest-rest
+.PHONY: envtest-half envtest-rest envtest-others
 envtest-half:
 	$(ENVTEST) -run '$(HALF)' ./controllers/envtest
 envtest-rest: test-unit
 	$(ENVTEST) -skip '$(HALF)' ./controllers/envtest
+envtest-others:
 	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks ./deploy/commands
 	$(PUBLISHED)
 
@@ -248,11 +248,14 @@ e2e: ## Run the end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all -ginkgo.seed=$(E2E_SEED) $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
-e2e-short: ## Run the suite without the long specs, in two halves side by side, each with a fleet.
+e2e-short: e2e-prepare ## Run the suite without the long specs, in two halves side by side, each with a fleet.
+	@$(MAKE) --no-print-directory -j2 $(IN_TURN) OLDEST=$(OLDEST) e2e-half-first e2e-half-second
+
+.PHONY: e2e-prepare
+e2e-prepare:
 	rm -rf bin/e2e-halves
 	mkdir -p bin/e2e-halves
 	go -C e2e test -c -o ../bin/e2e-halves/suite.test ./suite
-	@$(MAKE) --no-print-directory -j2 $(IN_TURN) OLDEST=$(OLDEST) e2e-half-first e2e-half-second
 
 .PHONY: e2e-half-first e2e-half-second
 e2e-half-first e2e-half-second: e2e-half-%:
