@@ -73,39 +73,12 @@ func demo(ctx context.Context, transport string, open bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	built := compile(ctx, binary, plugin, open)
-	var t *towline.Towline
-	var hub *fleet.Fleet // runs Towline
-	install := func(ctx context.Context, f *fleet.Fleet) (err error) {
-		hub = f
-		t, err = installOnHub(ctx, f, binary, built)
+	var r running
+	defer r.stop()
+	if err := r.start(ctx, transport, binary, built); err != nil {
 		return err
 	}
-	options := fleet.Options{
-		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport, ArgoCD: versions(), NoSetsOnClusters: true,
-	}
-	if transport == fleet.TransportHub {
-		options.OnHub = install // while the clusters join
-	}
-	f, err := fleet.Start(ctx, options)
-	defer func() {
-		for _, f := range []*fleet.Fleet{hub, f} {
-			if f != nil {
-				f.Stop()
-			}
-		}
-	}()
-	if err != nil {
-		return err
-	}
-	if transport == fleet.TransportMaestro {
-		say("Have the hub's API server ask towline-maestro for ManifestWorks: they are in Maestro (" + f.Hub.MaestroURL() + ")")
-		if _, err := towline.InstallMaestro(ctx, f); err != nil {
-			return err
-		}
-		if err := install(ctx, f); err != nil {
-			return err
-		}
-	}
+	f, t := r.fleet, r.towline
 	say("Apply the rights of example/managed to the clusters")
 	if err := towline.InstallOnClusters(ctx, f); err != nil {
 		return err
@@ -144,22 +117,57 @@ func demo(ctx context.Context, transport string, open bool) error {
 	}
 }
 
-// installOnHub applies Towline's objects and the examples to the hub, and starts the controller when built is finished.
-func installOnHub(ctx context.Context, f *fleet.Fleet, binary string, built <-chan error) (*towline.Towline, error) {
+// running has the demo's fleet, and Towline on a Fleet of the hub alone.
+type running struct {
+	fleet, hub *fleet.Fleet
+	towline    *towline.Towline
+}
+
+// start starts the fleet, and Towline while the clusters join. With Maestro, Towline starts after the clusters, because
+// Towline's works then have another server.
+func (r *running) start(ctx context.Context, transport, binary string, built <-chan error) (err error) {
+	install := func(ctx context.Context, f *fleet.Fleet) error { return r.install(ctx, f, binary, built) }
+	options := fleet.Options{
+		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport, ArgoCD: versions(), NoSetsOnClusters: true,
+	}
+	if transport == fleet.TransportHub {
+		options.OnHub = install
+	}
+	if r.fleet, err = fleet.Start(ctx, options); err != nil || transport == fleet.TransportHub {
+		return err
+	}
+	say("Have the hub's API server ask towline-maestro for ManifestWorks: they are in Maestro (" + r.fleet.Hub.MaestroURL() + ")")
+	if _, err := towline.InstallMaestro(ctx, r.fleet); err != nil {
+		return err
+	}
+	return install(ctx, r.fleet)
+}
+
+// install applies Towline's objects and the examples to the hub, and starts the controller when built is finished.
+func (r *running) install(ctx context.Context, f *fleet.Fleet, binary string, built <-chan error) (err error) {
+	r.hub = f
 	say("Install Towline and the GitOpsCluster of example/hub on the hub")
 	if err := towline.Install(ctx, f); err != nil {
-		return nil, err
+		return err
 	}
 	if err := <-built; err != nil {
-		return nil, err
+		return err
 	}
-	t, err := towline.Run(ctx, f, binary, "towline")
-	if err != nil {
-		return nil, err
+	if r.towline, err = towline.Run(ctx, f, binary, "towline"); err != nil {
+		return err
 	}
 	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n\n",
-		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
-	return t, nil
+		r.towline.PID(), towline.Namespace, towline.ServiceAccount, r.towline.Log())
+	return nil
+}
+
+// stop ends Towline, and then the fleet.
+func (r *running) stop() {
+	for _, f := range []*fleet.Fleet{r.hub, r.fleet} {
+		if f != nil {
+			f.Stop()
+		}
+	}
 }
 
 // guestbook applies the example, and waits until the hub shows Healthy for every cluster.
