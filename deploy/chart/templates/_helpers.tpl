@@ -104,9 +104,24 @@ ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBu
 {{- if and (eq .object.kind "ClusterRole") (not (include "towline.gitOpsCluster" .root)) -}}
 {{- $_ := set .object "rules" (include "towline.rulesWithoutGitOpsClusters" .object.rules | fromYamlArray) -}}
 {{- end -}}
+{{- if eq .object.kind "Deployment" -}}
+{{- include "towline.place" (dict "values" .root.Values "pod" .object.spec.template.spec) -}}
+{{- end -}}
 {{- range .object.subjects -}}
 {{- if eq .name "towline-controller" -}}{{- $_ := set . "namespace" $root.Release.Namespace -}}{{- end -}}
 {{- if eq .name "towline-source" -}}{{- $_ := set . "namespace" (include "towline.argocdNamespace" $root) -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Gives a Pod the pull secrets, the nodes and the priority of the values, and prints no text. */}}
+{{- define "towline.place" -}}
+{{- $pod := .pod -}}
+{{- $values := .values -}}
+{{- $secrets := list -}}
+{{- range $values.image.pullSecrets -}}{{- $secrets = append $secrets (dict "name" .) -}}{{- end -}}
+{{- if $secrets -}}{{- $_ := set $pod "imagePullSecrets" $secrets -}}{{- end -}}
+{{- range $key := list "nodeSelector" "tolerations" "priorityClassName" -}}
+{{- with index $values $key -}}{{- $_ := set $pod $key . -}}{{- end -}}
 {{- end -}}
 {{- end }}
 
