@@ -85,6 +85,16 @@ func (r *factReader) take(kind string, err error) error {
 	return nil
 }
 
+// argument returns the text after a prefix of the first argument with this prefix.
+func argument(args []string, prefix string) string {
+	for _, arg := range args {
+		if value, ok := strings.CutPrefix(arg, prefix); ok {
+			return value
+		}
+	}
+	return ""
+}
+
 // all calls the reads in order, until a read fails.
 func all(ctx context.Context, reads ...func(context.Context) error) error {
 	for _, read := range reads {
@@ -149,7 +159,7 @@ func (r *factReader) workloads(ctx context.Context) error {
 			w.Wanted = *wanted
 		}
 		if len(pod.Containers) > 0 {
-			w.Image, w.Args = pod.Containers[0].Image, pod.Containers[0].Args
+			w.Image, w.ManagedResources = pod.Containers[0].Image, argument(pod.Containers[0].Args, "--managed-resources=")
 		}
 		r.facts.Workloads = append(r.facts.Workloads, w)
 	}

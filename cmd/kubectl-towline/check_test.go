@@ -335,7 +335,7 @@ func TestDifferencesAreRead(t *testing.T) {
 	create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: check.Settings},
 		Data: map[string]string{"cluster.inClusterEnabled": "false"}})
 	facts := &check.Facts{Namespace: namespace, Unread: map[string]bool{}, Workloads: []check.Workload{{
-		Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/name": "towline-source"}, Args: []string{"--managed-resources=guarded"},
+		Namespace: namespace, Labels: map[string]string{"app.kubernetes.io/name": "towline-source"}, ManagedResources: "guarded",
 	}}}
 	r := &factReader{Client: admin, facts: facts}
 	if err := all(t.Context(), r.template, r.settings); err != nil || !facts.Sends || facts.Door || !facts.HubRefused {

@@ -112,7 +112,7 @@ func TestChecks(t *testing.T) {
 	differing := func(edits ...func(*check.Facts)) func(*check.Facts) {
 		return func(f *check.Facts) {
 			f.Source, f.Agent, f.Sends, f.HubRefused = &why.SourceState{}, "r.example/towline:v1", true, true
-			f.Workloads = append(f.Workloads, check.Workload{Namespace: f.Namespace, Name: "towline-source", Args: []string{"--managed-resources=guarded"},
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: f.Namespace, Name: "towline-source", ManagedResources: "guarded",
 				Labels: map[string]string{"app.kubernetes.io/name": "towline-source"}})
 			for _, edit := range edits {
 				edit(f)
@@ -168,7 +168,7 @@ func TestChecks(t *testing.T) {
 		"APIServices unread": {check.Installation, gitless(func(f *check.Facts) { f.Source = nil }, unread(check.APIServices)), sources, why.Unknown,
 			"may not read APIServices, and c1"},
 		"managed resources": {check.Installation, differing(), differences, why.OK, "takes the managed resources"},
-		"managed resources without towline-source": {check.Installation, differing(lastWorkload(func(w *check.Workload) { w.Args = nil })), differences,
+		"managed resources without towline-source": {check.Installation, differing(lastWorkload(func(w *check.Workload) { w.ManagedResources = "" })), differences,
 			why.Blocked, "no Deployment of towline-source in namespace argocd has --managed-resources"},
 		"managed resources of a tenant's towline-source": {check.Installation, differing(lastWorkload(func(w *check.Workload) { w.Namespace = "tenant" })),
 			differences, why.Blocked, "no Deployment of towline-source in namespace argocd has --managed-resources"},
@@ -184,7 +184,7 @@ func TestChecks(t *testing.T) {
 			why.Blocked, `ConfigMap argocd/argocd-cm does not have cluster.inClusterEnabled: "false"`},
 		"managed resources, and the settings unread": {check.Installation, differing(unread(check.Settings)), differences, why.Unknown, "argocd-cm"},
 		"managed resources for Argo CD 2.14": {check.Installation, differing(func(f *check.Facts) { f.HubRefused = false },
-			lastWorkload(func(w *check.Workload) { w.Args[0] = "--managed-resources=always" })), differences, why.OK, "takes the managed resources"},
+			lastWorkload(func(w *check.Workload) { w.ManagedResources = "always" })), differences, why.OK, "takes the managed resources"},
 		"scaled to 0":   {check.Installation, workload(0, func(w *check.Workload) { w.Wanted, w.Ready = 0, 0 }), "Towline", why.Blocked, "scaled to 0"},
 		"not ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 0 }), "Towline", why.Blocked, "no ready Pod"},
 		"one ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 1 }), "Towline", why.Waiting, "1 of 2"},

@@ -1,7 +1,5 @@
 package check
 
-import "strings"
-
 // sourceProgram is the value of the label app.kubernetes.io/name of towline-source.
 const sourceProgram = "towline-source"
 
@@ -49,13 +47,8 @@ func differences(f *Facts) []Line {
 // ManagedResources returns the value of --managed-resources of towline-source; empty without the flag.
 func (f *Facts) ManagedResources() string {
 	for _, w := range f.Workloads {
-		if w.Labels["app.kubernetes.io/name"] != sourceProgram || !f.atArgoCD(w) {
-			continue
-		}
-		for _, arg := range w.Args {
-			if value, ok := strings.CutPrefix(arg, "--managed-resources="); ok {
-				return value
-			}
+		if w.Labels["app.kubernetes.io/name"] == sourceProgram && f.atArgoCD(w) && w.ManagedResources != "" {
+			return w.ManagedResources
 		}
 	}
 	return ""

@@ -124,10 +124,13 @@ type Right struct{ Verb, Group, Resource, Namespace, Name string }
 type Workload struct {
 	Namespace, Name string
 
-	// Labels are the labels of the object. Image and Args are of its first container.
+	// Labels are the labels of the object. Image is of its first container.
 	Labels map[string]string
 	Image  string
-	Args   []string
+
+	// ManagedResources is the value of the first container's argument --managed-resources. Other arguments may be secret, and the
+	// bundle has the workloads.
+	ManagedResources string
 
 	// Stranger is true for a workload outside the namespaces of Towline's ServiceAccounts. The labels of a stranger do
 	// not count.
