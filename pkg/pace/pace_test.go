@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,26 @@ func (d *drips) Read(p []byte) (int, error) {
 	return copy(p, make([]byte, d.size)), nil
 }
 
+// outcome is the result of a handler. The test may read the result while the handler runs.
+type outcome struct {
+	mu    sync.Mutex
+	bytes int
+	took  time.Duration
+	err   error
+}
+
+func (o *outcome) set(bytes int, took time.Duration, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.bytes, o.took, o.err = bytes, took, err
+}
+
+func (o *outcome) get() (bytes int, took time.Duration, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes, o.took, o.err
+}
+
 func post(t *testing.T, client *http.Client, body io.Reader) (*http.Response, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, (&url.URL{Scheme: "http", Host: "server"}).String(), body)
@@ -111,13 +132,11 @@ func TestBody(t *testing.T) {
 		"all at once, and then nothing":      {drips{2, 16 << 10, 11 * time.Second}, 0, 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got int64
-			var failed error
-			var took time.Duration
+			var done outcome
 			each(t, func(w http.ResponseWriter, r *http.Request) {
 				began := time.Now()
-				got, failed = io.Copy(io.Discard, slowest.Body(w, r))
-				if took = time.Since(began); failed == nil {
+				got, err := io.Copy(io.Discard, slowest.Body(w, r))
+				if done.set(int(got), time.Since(began), err); err == nil {
 					<-time.After(2 * time.Minute)
 				}
 				w.WriteHeader(http.StatusNoContent)
@@ -127,13 +146,14 @@ func TestBody(t *testing.T) {
 				if err == nil {
 					answer.Body.Close()
 				}
+				got, took, failed := done.get()
 				if tc.ends == 0 {
-					if failed != nil || err != nil || got != int64(tc.gets) {
+					if failed != nil || err != nil || got != tc.gets {
 						t.Errorf("the server reads %d bytes, and not %d: %v, %v", got, tc.gets, failed, err)
 					}
 					return
 				}
-				if !errors.Is(failed, os.ErrDeadlineExceeded) || got != int64(tc.gets) || took.Round(time.Second) != tc.ends {
+				if !errors.Is(failed, os.ErrDeadlineExceeded) || got != tc.gets || took.Round(time.Second) != tc.ends {
 					t.Errorf("the server reads %d bytes in %s, and not %d in %s: %v", got, took, tc.gets, tc.ends, failed)
 				}
 			})
@@ -155,33 +175,33 @@ func TestWriter(t *testing.T) {
 		"faster than permitted": {100 << 10, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var wrote int
-			var failed error
-			var took time.Duration
+			var done outcome
 			each(t, func(w http.ResponseWriter, _ *http.Request) {
-				out := slowest.Writer(w)
+				out, wrote := slowest.Writer(w), 0
 				began := time.Now()
 				for range 2 {
 					n, err := out.Write(make([]byte, size/2))
 					wrote += n
-					if failed, took = err, time.Since(began); err != nil {
+					if done.set(wrote, time.Since(began), err); err != nil {
 						return
 					}
 					<-time.After(2 * time.Minute)
 				}
 			}, func(t *testing.T, client *http.Client) {
-				wrote, failed = 0, nil
+				done.set(0, 0, nil)
 				answer, err := post(t, client, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer answer.Body.Close()
-				got := 0
+				got, wrote, took := 0, 0, time.Duration(0)
+				var failed error
 				for err == nil && failed == nil {
 					<-time.After(time.Second)
 					var n int
 					n, err = io.ReadAtLeast(answer.Body, make([]byte, max(tc.bytes, 1)), tc.bytes)
 					got += n
+					wrote, took, failed = done.get()
 				}
 				if tc.whole && (failed != nil || got != size || wrote != size) {
 					t.Errorf("the client has %d bytes, and the server wrote %d: %v", got, wrote, failed)
