@@ -31,6 +31,7 @@ type limits struct {
 	byCluster              int64
 	all, questions, writes *semaphore.Weighted
 	patience               time.Duration
+	busy                   busy
 
 	mu       sync.Mutex
 	clusters map[string]*places

@@ -33,11 +33,7 @@ func (m *ManagedResources) DeepCopyObject() runtime.Object {
 
 // managedStorage implements the verbs update and delete of managed resources. The body of an update is the compressed
 // content, and not an object.
-type managedStorage struct {
-	*handler
-
-	busy busy
-}
+type managedStorage struct{ *handler }
 
 // maxBodies is the maximum number of requests with a body at the same time. A body has up to 2 MiB. A slow client holds
 // a place here, and none of the few places for writes.
@@ -119,7 +115,7 @@ func (s *managedStorage) take(w http.ResponseWriter, r *http.Request, by user.In
 	case digest != "":
 		return s.managed.Renew(r.Context(), cluster, work, digest)
 	}
-	done, ok := s.busy.begin(cluster)
+	done, ok := s.limits.busy.begin(cluster)
 	if !ok {
 		return errTooMany
 	}

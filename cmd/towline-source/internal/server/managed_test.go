@@ -88,19 +88,19 @@ func TestManagedResources(t *testing.T) {
 
 // TestManagedResourcesAtOnce: a cluster has a single request with a body at a time.
 func TestManagedResourcesAtOnce(t *testing.T) {
-	s := &managedStorage{}
-	done, ok := s.busy.begin(cluster)
+	var b busy
+	done, ok := b.begin(cluster)
 	if !ok {
 		t.Fatal("no place")
 	}
-	if _, ok := s.busy.begin(cluster); ok {
+	if _, ok := b.begin(cluster); ok {
 		t.Error("a second place for the cluster")
 	}
-	if _, ok := s.busy.begin("cluster2"); !ok {
+	if _, ok := b.begin("cluster2"); !ok {
 		t.Error("no place for another cluster")
 	}
 	done()
-	if _, ok := s.busy.begin(cluster); !ok {
+	if _, ok := b.begin(cluster); !ok {
 		t.Error("no place after the end")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,13 @@ func TestSlowPacks(t *testing.T) {
 	}
 }
 
+// free returns whether a cluster has no request with managed resources.
+func (w *world) free(cluster string) bool {
+	w.limits.busy.mu.Lock()
+	defer w.limits.busy.mu.Unlock()
+	return !w.limits.busy.clusters[cluster]
+}
+
 // TestSlowManagedResources: a client that hardly sends takes no place for writes, and loses the place of the cluster.
 func TestSlowManagedResources(t *testing.T) {
 	w := serveAt(t, slowest)
@@ -119,6 +127,9 @@ func TestSlowManagedResources(t *testing.T) {
 		answer.Body.Close()
 		ended <- answer.StatusCode
 	}()
+	for w.free(cluster) && len(ended) == 0 { // until the slow client has the place of the cluster
+		runtime.Gosched()
+	}
 	body := tree.Compress([]byte(`[{"kind":"ConfigMap","name":"a"}]`))
 	refused := 0
 	for len(ended) == 0 {
