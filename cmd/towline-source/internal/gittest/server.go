@@ -31,8 +31,8 @@ type Server struct {
 	// Requests counts the requests for packs and for references.
 	Packs, Refs atomic.Int32
 
-	// Asked is called for each request; nil for nothing.
-	Asked func()
+	// Asked has a function for each request; nil for nothing.
+	Asked atomic.Pointer[func()]
 
 	// Down makes the server answer each request with 503.
 	Down atomic.Bool
@@ -69,8 +69,8 @@ func New(t *testing.T) *Server {
 	backend := filepath.Join(strings.TrimSpace(Git(t, "", "--exec-path")), "git-http-backend")
 	handler := &cgi.Handler{Path: backend, Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(s.bare), "GIT_HTTP_EXPORT_ALL=1"}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.Asked != nil {
-			s.Asked()
+		if asked := s.Asked.Load(); asked != nil {
+			(*asked)()
 		}
 		user, password, _ := r.BasicAuth()
 		switch {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -324,18 +325,19 @@ func TestClientLeaves(t *testing.T) {
 // the places of all clusters.
 func TestPlaces(t *testing.T) {
 	w := newWorld(t)
-	taken := 0
+	var taken atomic.Int32 // the Git server asks in its own goroutine
 	place := func(context.Context) (func(), error) {
-		if taken++; taken > 1 {
+		if taken.Add(1) > 1 {
 			t.Error("a second place")
 		}
-		return func() { taken-- }, nil
+		return func() { taken.Add(-1) }, nil
 	}
-	w.server.Asked = func() {
-		if taken > 0 {
+	asked := func() {
+		if taken.Load() > 0 {
 			t.Error("a look at the Git server with a place")
 		}
 	}
+	w.server.Asked.Store(&asked)
 	missing := strings.Repeat("0", 40) // a second look follows
 	if err := w.Use(t.Context(), w.repo, []string{missing}, place, func(git.Mirror) error { return nil }); err != nil {
 		t.Error(err)
@@ -345,8 +347,8 @@ func TestPlaces(t *testing.T) {
 	if _, err := w.Answer(t.Context(), w.repo, "a", place, read); err != nil {
 		t.Error(err)
 	}
-	if looks := w.server.Refs.Load(); looks != 4 || taken != 0 {
-		t.Errorf("%d looks, and %d places are left over", looks, taken)
+	if looks := w.server.Refs.Load(); looks != 4 || taken.Load() != 0 {
+		t.Errorf("%d looks, and %d places are left over", looks, taken.Load())
 	}
 	full := errors.New("full")
 	_, err := w.Answer(t.Context(), w.repo, "a", func(context.Context) (func(), error) { return nil, full }, read)
