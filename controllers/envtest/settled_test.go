@@ -151,8 +151,11 @@ func (r *running) made(t *testing.T) []string {
 // expectIdle waits until no controller is active, and all queues are empty.
 func expectIdle(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Eventually(func() float64 { return busyness(t) - abandoned.busyness }, soon, tick).
-		Should(BeZero(), "the controllers do not come to rest")
+	NewWithT(t).Eventually(func() float64 { sum, _ := busyness(t); return sum - abandoned.busyness }, soon, tick).
+		Should(BeZero(), func() string {
+			_, busy := busyness(t)
+			return fmt.Sprintf("the controllers do not come to rest: %v; stopped managers have left %v", busy, abandoned.busy)
+		})
 }
 
 // abandoned is the remaining work of stopped managers. A manager that never led has started no work.
@@ -160,6 +163,7 @@ var abandoned struct {
 	mu       sync.Mutex
 	running  int
 	busyness float64
+	busy     []string
 }
 
 // began and its result ended count the running managers.
@@ -168,7 +172,7 @@ func began(t *testing.T) (ended func()) {
 	abandoned.mu.Lock()
 	defer abandoned.mu.Unlock()
 	if abandoned.running == 0 {
-		abandoned.busyness = busyness(t)
+		abandoned.busyness, abandoned.busy = busyness(t)
 	}
 	abandoned.running++
 	return func() {
@@ -178,8 +182,9 @@ func began(t *testing.T) (ended func()) {
 	}
 }
 
-// busyness returns the number of objects in progress or in the queues of the controllers.
-func busyness(t *testing.T) (sum float64) {
+// busyness returns the number of objects in progress or in the queues of the controllers, and the metrics with these
+// objects.
+func busyness(t *testing.T) (sum float64, busy []string) {
 	t.Helper()
 	families, err := metrics.Registry.Gather()
 	if err != nil {
@@ -189,9 +194,12 @@ func busyness(t *testing.T) (sum float64) {
 		switch family.GetName() {
 		case "workqueue_depth", "controller_runtime_active_workers":
 			for _, m := range family.GetMetric() {
-				sum += m.GetGauge().GetValue()
+				if value := m.GetGauge().GetValue(); value != 0 {
+					sum += value
+					busy = append(busy, fmt.Sprintf("%s%v %v", family.GetName(), m.GetLabel(), value))
+				}
 			}
 		}
 	}
-	return sum
+	return sum, busy
 }

@@ -41,13 +41,17 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	if err := controllers.Add(t.Context(), mgr, o); err != nil {
 		t.Fatal(err)
 	}
+	ended := began(t)
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := controllers.Start(t.Context(), mgr); err != nil {
 			t.Errorf("manager: %v", err)
 		}
 	})
-	t.Cleanup(done.Wait)
+	t.Cleanup(func() {
+		done.Wait()
+		ended()
+	})
 }
 
 func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
