@@ -45,7 +45,6 @@ var documentedKinds = map[string]func() any{
 	"kustomize.config.k8s.io/v1beta1 Kustomization":                             func() any { return &kustomization{} },
 	"networking.k8s.io/v1 NetworkPolicy":                                        func() any { return &networkingv1.NetworkPolicy{} },
 	"operator.open-cluster-management.io/v1 ClusterManager":                     func() any { return &operatorv1.ClusterManager{} },
-	"operator.open-cluster-management.io/v1 Klusterlet":                         func() any { return &operatorv1.Klusterlet{} },
 	"rbac.authorization.k8s.io/v1 ClusterRole":                                  func() any { return &rbacv1.ClusterRole{} },
 	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                           func() any { return &rbacv1.ClusterRoleBinding{} },
 }
