@@ -130,7 +130,8 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 				commands = append(commands, []string{"get-resource", name, "--kind", "ConfigMap"})
 			}
 			for _, args := range commands {
-				Expect(asking(args...)(ctx)).To(ContainSubstring("not found as part of application"), strings.Join(args, " "))
+				// Before the tree of the Application has arrived, argocd-server does not find the tree.
+				Eventually(ctx, asking(args...)).Should(ContainSubstring("not found as part of application"), strings.Join(args, " "))
 			}
 		}
 	})
