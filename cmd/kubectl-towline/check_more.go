@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,10 +61,8 @@ func (r *factReader) template(ctx context.Context) error {
 			container, _ := c.(map[string]any)
 			r.facts.Agent, _ = container["image"].(string)
 			args, _, _ := unstructured.NestedStringSlice(container, "args")
-			has := func(flag string) bool {
-				return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, flag+"=") })
-			}
-			r.facts.Door, r.facts.Sends = has("--source-bind-address"), has("--argocd-managed-resources")
+			_, r.facts.Door = argument(args, "--source-bind-address")
+			_, r.facts.Sends = argument(args, "--argocd-managed-resources")
 		}
 	}
 	return err

@@ -85,14 +85,14 @@ func (r *factReader) take(kind string, err error) error {
 	return nil
 }
 
-// argument returns the text after a prefix of the first argument with this prefix.
-func argument(args []string, prefix string) string {
+// argument returns the value of a flag in the arguments of a container, and whether the flag is set.
+func argument(args []string, flag string) (value string, is bool) {
 	for _, arg := range args {
-		if value, ok := strings.CutPrefix(arg, prefix); ok {
-			return value
+		if value, is = strings.CutPrefix(arg, flag+"="); is {
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // all calls the reads in order, until a read fails.
@@ -159,7 +159,8 @@ func (r *factReader) workloads(ctx context.Context) error {
 			w.Wanted = *wanted
 		}
 		if len(pod.Containers) > 0 {
-			w.Image, w.ManagedResources = pod.Containers[0].Image, argument(pod.Containers[0].Args, "--managed-resources=")
+			w.Image = pod.Containers[0].Image
+			w.ManagedResources, _ = argument(pod.Containers[0].Args, "--managed-resources")
 		}
 		r.facts.Workloads = append(r.facts.Workloads, w)
 	}
