@@ -79,10 +79,6 @@ func demo(ctx context.Context, transport string, open bool) error {
 		return err
 	}
 	f, t := r.fleet, r.towline
-	say("Apply the rights of example/managed to the clusters")
-	if err := towline.InstallOnClusters(ctx, f); err != nil {
-		return err
-	}
 	declared := make(chan error, 1)
 	go func() { declared <- towline.Declare(ctx, f) }() // only the later `kubectl towline check` reads the objects
 	say("Wait until the hub's Argo CD knows the clusters (the GitOpsCluster of example/hub)")
@@ -133,8 +129,12 @@ func (r *running) start(ctx context.Context, transport, binary string, built <-c
 	if transport == fleet.TransportHub {
 		options.OnHub = install
 	}
-	if r.fleet, err = fleet.Start(ctx, options); err != nil || transport == fleet.TransportHub {
+	if r.fleet, err = fleet.Start(ctx, options); err != nil {
 		return err
+	}
+	if transport == fleet.TransportHub {
+		say("Apply the rights of example/managed to the clusters")
+		return towline.InstallOnClusters(ctx, r.fleet)
 	}
 	say("Have the hub's API server ask towline-maestro for ManifestWorks: they are in Maestro (" + r.fleet.Hub.MaestroURL() + ")")
 	if _, err := towline.InstallMaestro(ctx, r.fleet); err != nil {
