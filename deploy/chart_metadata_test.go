@@ -17,7 +17,6 @@ import (
 type chartMetadata struct {
 	Home        string   `json:"home"`
 	Sources     []string `json:"sources"`
-	KubeVersion string   `json:"kubeVersion"`
 	Maintainers []struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
@@ -73,8 +72,7 @@ func repositoryURL(t *testing.T) string {
 }
 
 // TestChartMetadata: Chart.yaml names the repository, the maintainers, the licence and a category of Artifact Hub. Each
-// link into the repository leads to an existing file. Chart.yaml has no kubeVersion: a comment in Chart.yaml has the
-// reason, and TestChartRefuses has the message for an old Kubernetes.
+// link into the repository leads to an existing file.
 func TestChartMetadata(t *testing.T) {
 	chart, _ := readChart(t)
 	repository := repositoryURL(t)
@@ -83,9 +81,6 @@ func TestChartMetadata(t *testing.T) {
 	}
 	if len(chart.Maintainers) == 0 || chart.Maintainers[0].Name == "" || chart.Maintainers[0].URL != repository {
 		t.Errorf("maintainers: %v", chart.Maintainers)
-	}
-	if chart.KubeVersion != "" {
-		t.Errorf("kubeVersion %s refuses API servers that the chart supports", chart.KubeVersion)
 	}
 	if got := chart.Annotations["artifacthub.io/category"]; got != "integration-delivery" {
 		t.Errorf("category %q", got)

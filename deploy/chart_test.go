@@ -258,6 +258,9 @@ func TestChartRefuses(t *testing.T) {
 			[]string{"--set=authorization.allowedAppNamespaces={team-a}"}, []string{"authorization/allowedAppNamespaces/0", "^[^=,]+=[^=,]+$"},
 		},
 		"Kubernetes 1.29": {[]string{"--kube-version=1.29.0"}, []string{"Kubernetes v1.29.0", "set admissionPolicies.enabled=false"}},
+		"Kubernetes 1.25": {
+			[]string{"--kube-version=1.25.0", "--set=admissionPolicies.enabled=false"}, []string{"chart requires kubeVersion: >=1.26.0-0"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +277,20 @@ func TestChartRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestChartOnOldKubernetes: without the admission policies, a hub before Kubernetes 1.30 can use the chart. The version may
+// have the suffix of a product.
+func TestChartOnOldKubernetes(t *testing.T) {
+	t.Parallel()
+	for _, version := range helms {
+		for _, kubernetes := range []string{"1.26.0", "1.29.15-eks-7c5b2e9"} {
+			args := append(slices.Clone(placeholder), "--kube-version="+kubernetes, "--set=admissionPolicies.enabled=false")
+			if _, err := template(t, version, namespace, args...); err != nil {
+				t.Errorf("%s, Kubernetes %s: %v", version, kubernetes, err)
+			}
+		}
 	}
 }
 
