@@ -30,17 +30,44 @@ func TestCompatibilityNamesTheTestedVersions(t *testing.T) {
 		{"Argo CD, on the hub and on the clusters, in any mixture", "fleet", "github.com/argoproj/argo-cd/v3"},
 		{"Argo CD, on the hub and on the clusters, in any mixture", "argocd", "github.com/argoproj/argo-cd/v2"},
 	} {
-		pins, err := os.ReadFile("../e2e/programs/" + tc.modules + "/go.mod")
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := regexp.MustCompile(regexp.QuoteMeta(tc.module) + ` v(\d+\.\d+)\.`).FindSubmatch(pins)
-		if m == nil {
-			t.Errorf("e2e/programs/%s has no %s", tc.modules, tc.module)
-			continue
-		}
-		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(string(m[1])) + `\b`).MatchString(rows[tc.row]) {
-			t.Errorf("%q: the tests run with %s %s, and the page says %q", tc.row, tc.module, m[1], rows[tc.row])
+		minor := regexp.MustCompile(`^v\d+\.\d+`).FindString(required(t, "e2e/programs/"+tc.modules, tc.module))
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(minor, "v")) + `\b`).MatchString(rows[tc.row]) {
+			t.Errorf("%q: the tests run with %s %s, and the page says %q", tc.row, tc.module, minor, rows[tc.row])
 		}
 	}
+}
+
+// TestContractHasTheShippedVersions: the contract tests compare the shipped versions of the libraries for patterns with Argo
+// CD. Argo CD's go.mod may require a later version than Towline's go.mod.
+func TestContractHasTheShippedVersions(t *testing.T) {
+	for _, module := range []string{"github.com/gobwas/glob", "github.com/dlclark/regexp2"} {
+		if ours, theirs := required(t, ".", module), required(t, "e2e/contract", module); ours != theirs {
+			t.Errorf("Towline has %s %s, and e2e/contract has %s", module, ours, theirs)
+		}
+	}
+}
+
+// TestKindHasATestedArgoCD: docs/kind.md installs the newest Argo CD of the tests.
+func TestKindHasATestedArgoCD(t *testing.T) {
+	page, err := os.ReadFile("../docs/kind.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/argo-cd/" + required(t, "e2e/programs/fleet", "github.com/argoproj/argo-cd/v3") + "/manifests/"; !strings.Contains(string(page), want) {
+		t.Errorf("docs/kind.md does not contain %s", want)
+	}
+}
+
+// required returns the version of a module in the go.mod of a folder of the repository.
+func required(t *testing.T, folder, module string) string {
+	t.Helper()
+	pins, err := os.ReadFile("../" + folder + "/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(pins)
+	if m == nil {
+		t.Fatalf("%s/go.mod has no %s", folder, module)
+	}
+	return string(m[1])
 }
