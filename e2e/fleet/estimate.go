@@ -14,7 +14,7 @@ import (
 // coldSeconds are the times of the programs in a build on two cores, without any compiled package. The times of the oldest
 // Kubernetes and OCM are estimates.
 var coldSeconds = map[string]float64{
-	"fleet": 600, "argocd": 310,
+	"fleet": 420, "argocd": 310,
 	"kube-apiserver": 240, "kube-controller-manager": 60, "kube-scheduler": 30,
 	"work": 120, "placement": 15, "registration": 60, "addon": 15,
 }
