@@ -10,6 +10,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -94,7 +95,7 @@ func permitNamespaces(spec fields, more []string) (err error) {
 			return err
 		}
 	}
-	spec["sourceNamespaces"], err = work.Marshal(append(have, more...))
+	spec["sourceNamespaces"], err = payload.Marshal(append(have, more...))
 	return err
 }
 
@@ -117,9 +118,9 @@ func (f *Facts) permit(w *workv1.ManifestWork, o Options) error {
 		return err
 	}
 	var err error
-	if project["spec"], err = work.Marshal(spec); err != nil {
+	if project["spec"], err = payload.Marshal(spec); err != nil {
 		return err
 	}
-	*raw, err = work.Marshal(project)
+	*raw, err = payload.Marshal(project)
 	return err
 }

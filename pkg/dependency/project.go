@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
-	"github.com/towline-io/towline/pkg/work"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // fields is one level of a JSON object. Unknown fields keep their bytes.
@@ -36,7 +36,7 @@ func RenderProject(p *argocd.AppProject, c authorization.Cluster, namespace stri
 }
 
 func renderProject(key types.NamespacedName, project fields, meta payloadMeta) (*workv1.ManifestWork, error) {
-	raw, err := work.Marshal(meta)
+	raw, err := payload.Marshal(meta)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func clusterSpec(p *argocd.AppProject, c authorization.Cluster, reaches []Reach)
 	if err := rewriteList(spec, "syncWindows", rewriteWindow(c)); err != nil {
 		return nil, err
 	}
-	return work.Marshal(spec)
+	return payload.Marshal(spec)
 }
 
 // rewriteList replaces each item of a list with the result of rewrite. A nil result drops the item.
@@ -93,7 +93,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 		if item == nil {
 			continue
 		}
-		raw, err := work.Marshal(item)
+		raw, err := payload.Marshal(item)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 			out = append(out, raw) // two names of this cluster may have become equal items
 		}
 	}
-	raw, err := work.Marshal(out)
+	raw, err := payload.Marshal(out)
 	spec[name] = raw
 	return err
 }
@@ -123,7 +123,7 @@ func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 		delete(spec, "sourceNamespaces")
 	}
 	delete(spec, "roles")
-	raw, err := work.Marshal(spec)
+	raw, err := payload.Marshal(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -44,7 +45,7 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 		Labels: map[string]string{apis.LabelPull: "true", apis.LabelDependency: string(kind)},
 	}}
 	for _, o := range objects {
-		raw, err := work.Marshal(o.manifest)
+		raw, err := payload.Marshal(o.manifest)
 		if err != nil {
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/source"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // atAgent has the repositories' own addresses by the addresses at a cluster's agent.
@@ -73,7 +73,7 @@ func (a atAgent) permit(spec fields, fromServers bool) error {
 			return err
 		}
 	}
-	raw, err := work.Marshal(append(patterns, slices.Sorted(maps.Keys(a))...))
+	raw, err := payload.Marshal(append(patterns, slices.Sorted(maps.Keys(a))...))
 	spec["sourceRepos"] = raw
 	return errors.Join(err, nested(spec, "sourceIntegrity", func(integrity fields) error {
 		return nested(integrity, "git", func(git fields) error { return rewriteList(git, "policies", a.verify) })
@@ -91,7 +91,7 @@ func nested(in fields, name string, change func(fields) error) error {
 	if err := change(inner); err != nil {
 		return err
 	}
-	raw, err := work.Marshal(inner)
+	raw, err := payload.Marshal(inner)
 	in[name] = raw
 	return err
 }
@@ -115,7 +115,7 @@ func (a atAgent) verify(policy fields) (fields, error) {
 			repos = append(repos, fields{"url": quote("!" + address)})
 		}
 	}
-	raw, err := work.Marshal(repos)
+	raw, err := payload.Marshal(repos)
 	policy["repos"] = raw
 	return policy, err
 }

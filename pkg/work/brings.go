@@ -1,13 +1,10 @@
 package work
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // Brings returns the digest of the Application in a work, or an empty string if the digest is unknown. For a work
@@ -30,20 +27,10 @@ func StillBrings(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return err == nil && digest(now.Spec.Workload.Manifests) == before
 }
 
-// digest returns a hash of the content of a manifest, because an API server returns the same content with other
-// bytes. The hash is empty for an unreadable manifest, and for any other number of manifests than 1.
+// digest returns the digest of the only manifest; empty for any other number of manifests than 1.
 func digest(manifests []workv1.Manifest) string {
 	if len(manifests) != 1 {
 		return ""
 	}
-	value, err := decode(manifests[0].Raw)
-	if err != nil {
-		return ""
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
+	return payload.Digest(manifests[0].Raw)
 }

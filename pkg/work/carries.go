@@ -1,17 +1,15 @@
 package work
 
 import (
-	"encoding/json"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/memo"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // Carries reports whether an existing work with the name of an Application's work may be used for the Application. A
@@ -41,7 +39,7 @@ func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 // Targets returns the namespaces and names, on the cluster, of the Applications in a work.
 func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := readManifest(m.Raw); held != nil {
+		if held := payload.Read(m.Raw); held != nil {
 			out = append(out, types.NamespacedName{Namespace: held.Namespace, Name: held.Name})
 		}
 	}
@@ -52,7 +50,7 @@ func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 // request and an unreadable manifest do not count. The returned object is shared: callers must not change the object.
 func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := readManifest(m.Raw); held != nil && len(held.Spec.Raw) > 0 {
+		if held := payload.Read(m.Raw); held != nil && len(held.Spec.Raw) > 0 {
 			return held, true
 		}
 	}
@@ -62,21 +60,20 @@ func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 // holds reports whether a work has an Application accepted by the function wanted.
 func holds(w *workv1.ManifestWork, wanted func(*argocd.Application) bool) bool {
 	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool {
-		held := readManifest(m.Raw)
+		held := payload.Read(m.Raw)
 		return held != nil && wanted(held)
 	})
 }
 
-// readManifest returns the Application in a manifest, with metadata and spec. The result is nil for an unreadable
-// manifest and for a manifest of a different kind.
-var readManifest = memo.Of(func(raw []byte) *argocd.Application {
-	var held struct {
-		metav1.TypeMeta   `json:",inline"`
-		metav1.ObjectMeta `json:"metadata"`
-		Spec              runtime.RawExtension `json:"spec"`
-	}
-	if json.Unmarshal(raw, &held) != nil || held.Kind != argocd.Kind || held.GroupVersionKind().Group != argocd.GroupVersion.Group {
-		return nil
-	}
-	return &argocd.Application{TypeMeta: held.TypeMeta, ObjectMeta: held.ObjectMeta, Spec: held.Spec}
-})
+// Behind reports whether the spec of the Application in a work differs from the present spec of app: see payload.Behind.
+func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
+	there, ok := Carried(w)
+	return ok && payload.Behind(there, app)
+}
+
+// Respecified reports whether an Application now deploys different content than the Application in its work: see
+// payload.Respecified. The result is false for a work with a request.
+func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
+	there, ok := Carried(w)
+	return ok && payload.Respecified(there, app)
+}

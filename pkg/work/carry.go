@@ -2,8 +2,6 @@ package work
 
 import (
 	"encoding/json"
-	"fmt"
-	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,8 +10,8 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/relay"
-	"github.com/towline-io/towline/pkg/source"
 )
 
 // Field managers by which the work agent applies requests. OCM requires the prefix "work-agent". When Argo CD handles
@@ -58,53 +56,31 @@ func Sent(w *workv1.ManifestWork) Requests {
 
 // Carry replaces the Application in a rendered work with the request. Only the manifest and its field manager change.
 func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
-	operation, err := operationThere(app, r.Operation)
+	raw, err := payload.Request(app, r.Operation, r.Version)
 	if err != nil {
 		return err
 	}
-	fields, manager := map[string]any{"operation": operation}, operationManager
+	manager := operationManager
 	if len(r.Operation) == 0 {
-		fields = map[string]any{"status": map[string]any{"operationState": map[string]string{"phase": "Terminating"}}}
 		manager = terminationManager
 	}
-	return carryOnly(w, map[string]string{
-		"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
-	}, manager, fields)
-}
-
-// operationThere returns an operation for the cluster of an Application. An operation may have its own sources, for
-// example in a rollback. For an Application with sources through the hub, these sources come through the hub, too.
-func operationThere(app *argocd.Application, operation json.RawMessage) (json.RawMessage, error) {
-	if app.SourceAddress == "" || len(operation) == 0 {
-		return operation, nil
-	}
-	fields, err := object(operation)
-	if err != nil {
-		return nil, fmt.Errorf("operation: %w", err)
-	}
-	sync, err := object(fields["sync"])
-	if err != nil {
-		return nil, fmt.Errorf("operation.sync: %w", err)
-	}
-	if err := source.Through(app.SourceAddress, app.Project(), sync); err != nil {
-		return nil, fmt.Errorf("operation.sync.%w", err)
-	}
-	fields["sync"] = jsonOf(sync)
-	return jsonOf(fields), nil
+	carryOnly(w, raw, manager)
+	return nil
 }
 
 // manager returns the agent's field manager for the content of a work.
 func manager(w *workv1.ManifestWork) string {
 	for i := range w.Spec.Workload.Manifests {
-		fields, err := object(w.Spec.Workload.Manifests[i].Raw)
-		_, other := otherThanApplication(w.Spec.Workload.Manifests[i].Raw)
+		var held struct{ Spec, Operation, Status json.RawMessage }
+		raw := w.Spec.Workload.Manifests[i].Raw
+		_, other := otherThanApplication(raw)
 		switch {
-		case err != nil || other:
+		case other || json.Unmarshal(raw, &held) != nil:
 			continue
-		case len(fields["spec"]) > 0:
-		case len(fields["operation"]) > 0:
+		case len(held.Spec) > 0:
+		case len(held.Operation) > 0:
 			return operationManager
-		case len(fields["status"]) > 0:
+		case len(held.Status) > 0:
 			return terminationManager
 		default:
 			return releaseManager
@@ -130,17 +106,10 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	return out, Carry(out, ApplicationOn(app, w), Request{Version: there.Version})
 }
 
-// carryOnly replaces the content of a work with the given fields of an Application. The agent applies the fields
+// carryOnly replaces the content of a work with a manifest of some fields of an Application. The agent applies the fields
 // once, with a separate field manager.
-func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager string, fields map[string]any) error {
-	manifest := map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind, "metadata": metadata}
-	maps.Copy(manifest, fields)
-	raw, err := Marshal(manifest)
-	if err != nil {
-		return err
-	}
+func carryOnly(w *workv1.ManifestWork, raw []byte, manager string) {
 	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, sideManifests(w)...)
 	strategy := once(w.Spec.ManifestConfigs[0].UpdateStrategy)
 	strategy.ServerSideApply.FieldManager = manager
-	return nil
 }

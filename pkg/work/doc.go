@@ -5,7 +5,7 @@
 // function without a returned work, such as SetUpdateMode, bringBack or Carry, changes the given work. The propagation
 // controller writes works with the package. The status controller calls Key to find the work of an Application.
 //
-// Package feedback has the rules for the agent's report, and the parser of the report. A request (type Request) is an
-// operation of a user, or its termination, and temporarily takes the place of the Application in a work. A side
-// manifest is a further manifest in the work (older.go).
+// Package payload computes the manifest of the Application. Package feedback has the rules for the agent's report, and
+// the parser of the report. A request (type Request) is an operation of a user, or its termination, and temporarily
+// takes the place of the Application in a work. A side manifest is a further manifest in the work (older.go).
 package work

@@ -8,6 +8,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // ReportsFinalizers reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
@@ -51,7 +52,7 @@ func setFinalizersRule(w *workv1.ManifestWork, asks bool) string {
 // mark returns the mark of the last change of the finalizers, also from a manifest with only a name. Empty: no mark.
 func mark(w *workv1.ManifestWork) string {
 	for _, m := range w.Spec.Workload.Manifests {
-		if held := readManifest(m.Raw); held != nil {
+		if held := payload.Read(m.Raw); held != nil {
 			return held.Annotations[apis.AnnotationFinalizersDropped]
 		}
 	}

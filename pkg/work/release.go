@@ -1,7 +1,6 @@
 package work
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // Release returns a copy of the work whose deletion leaves everything on the cluster. The cluster's Application loses
@@ -63,25 +63,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if CarriesRequest(w) || ReadsThroughHub(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
 		return false
 	}
-	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })
-}
-
-// isReleased reports whether a manifest has nothing that Release would remove.
-func isReleased(raw []byte) bool {
-	var m struct {
-		Metadata struct {
-			Annotations map[string]json.RawMessage
-			Labels      json.RawMessage
-			Finalizers  json.RawMessage
-		}
-	}
-	if json.Unmarshal(raw, &m) != nil {
-		return false
-	}
-	_, marked := m.Metadata.Annotations[apis.AnnotationFinalizersDropped]
-	labels, err := object(m.Metadata.Labels)
-	return !marked && len(m.Metadata.Finalizers) == 0 &&
-		(err != nil || !argocd.AnyMark(m.Metadata.Annotations) && !argocd.AnyMark(labels)) // as in Unmark
+	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !payload.Bare(m.Raw) })
 }
 
 // ApplicationOn returns the Application with the cluster and namespace of the work as its target. The result shares everything

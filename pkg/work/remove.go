@@ -1,15 +1,13 @@
 package work
 
 import (
-	"encoding/json"
-	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // PrepareRemoval prepares a work for its deletion, and reports whether the work had to change. The deletion then removes
@@ -74,51 +72,11 @@ func setFinalizers(w *workv1.ManifestWork, finalizers []string, mark string) err
 		if _, other := otherThanApplication(w.Spec.Workload.Manifests[i].Raw); other {
 			continue
 		}
-		raw, err := withFinalizers(w.Spec.Workload.Manifests[i].Raw, finalizers, mark)
+		raw, err := payload.SetFinalizers(w.Spec.Workload.Manifests[i].Raw, finalizers, mark)
 		if err != nil {
 			return err
 		}
 		w.Spec.Workload.Manifests[i].Raw = raw
 	}
 	return nil
-}
-
-func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error) {
-	fields, err := object(raw)
-	if err != nil {
-		return nil, err
-	}
-	meta, err := object(fields["metadata"])
-	if err != nil {
-		return nil, err
-	}
-	annotations, err := object(meta["annotations"])
-	if err != nil {
-		return nil, err
-	}
-	_, has := meta["finalizers"]
-	_, marked := annotations[apis.AnnotationFinalizersDropped]
-	if !has && !marked && len(finalizers) == 0 && mark == "" {
-		return raw, nil
-	}
-	if err := errors.Join(
-		put(annotations, apis.AnnotationFinalizersDropped, mark, mark != ""),
-		put(meta, "annotations", annotations, len(annotations) > 0),
-		put(meta, "finalizers", finalizers, len(finalizers) > 0),
-		put(fields, "metadata", meta, true),
-	); err != nil {
-		return nil, err
-	}
-	return recounted(fields)
-}
-
-// put sets a field of a JSON object, or removes the field.
-func put(fields map[string]json.RawMessage, key string, value any, there bool) error {
-	delete(fields, key)
-	if !there {
-		return nil
-	}
-	raw, err := Marshal(value)
-	fields[key] = raw
-	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/source"
 )
@@ -64,7 +65,7 @@ type Requests struct {
 // does not fit, the error is a TooLargeError. The error is different for a spec or destination that is not a JSON
 // object.
 func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, error) {
-	raw, err := payload(app, requests)
+	raw, err := payload.Render(app, Name(app), requests.Refresh)
 	if err != nil {
 		return nil, err
 	}

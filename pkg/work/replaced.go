@@ -11,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/tree"
 )
 
@@ -42,7 +43,7 @@ func PackReplaced(before *workv1.ManifestWork) (kept string, fits bool) {
 		return kept, fits
 	}
 	for _, m := range before.Spec.Workload.Manifests {
-		if readManifest(m.Raw) == nil {
+		if payload.Read(m.Raw) == nil {
 			continue
 		}
 		if kept = packed(m.Raw); len(kept) > MaxReplaced {
@@ -65,7 +66,7 @@ func replaced(w *workv1.ManifestWork) (*argocd.Application, []byte) {
 		return nil, nil
 	}
 	raw, id := unpacked(w.Annotations[apis.AnnotationReplaced]), w.Spec.ManifestConfigs[0].ResourceIdentifier
-	held := readManifest(raw)
+	held := payload.Read(raw)
 	if held == nil || len(held.Spec.Raw) == 0 || held.Name != id.Name || held.Namespace != id.Namespace {
 		return nil, nil
 	}

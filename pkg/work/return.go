@@ -5,10 +5,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // form is one way to replace the request in a work: form changes the work, and reports whether the way is open.
@@ -82,7 +84,8 @@ func nameOnly(w *workv1.ManifestWork) (bool, error) {
 		return false, errors.New("the ManifestWork does not say how its Application is applied")
 	}
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	return true, carryOnly(w, map[string]string{"name": id.Name, "namespace": id.Namespace}, releaseManager, nil)
+	carryOnly(w, payload.NameOnly(types.NamespacedName{Namespace: id.Namespace, Name: id.Name}), releaseManager)
+	return true, nil
 }
 
 // Withdrawn is PrepareRemoval for a work with a request. The current Application replaces the request, because the

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"fmt"
 	"path"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/source"
 )
 
@@ -44,22 +44,14 @@ func readDirectly(w *workv1.ManifestWork, app *argocd.Application) error {
 	known := source.KnownOf(app)
 	for i := range w.Spec.Workload.Manifests {
 		m := &w.Spec.Workload.Manifests[i]
-		if held := readManifest(m.Raw); held == nil || len(held.Spec.Raw) == 0 {
+		if held := payload.Read(m.Raw); held == nil || len(held.Spec.Raw) == 0 {
 			continue
 		}
-		fields, err := object(m.Raw)
+		raw, err := payload.ReadDirectly(m.Raw, known)
 		if err != nil {
 			return err
 		}
-		spec, err := object(fields["spec"])
-		if err != nil {
-			return fmt.Errorf("spec: %w", err)
-		}
-		if err := known.Back(spec); err != nil {
-			return fmt.Errorf("spec.%w", err)
-		}
-		fields["spec"] = jsonOf(spec)
-		m.Raw = jsonOf(fields)
+		m.Raw = raw
 	}
 	return nil
 }

@@ -46,29 +46,6 @@ func TestSourceAddress(t *testing.T) {
 	}
 }
 
-// TestSourceOfOperation: a rollback has its own source, which comes through the hub as well.
-func TestSourceOfOperation(t *testing.T) {
-	const repo = "https://git.example.com/apps.git"
-	app := fixture.Application("guestbook").Obj()
-	for address, want := range map[string]string{"": repo, agent: source.At(agent, argocd.DefaultProject, repo)} {
-		app.SourceAddress = address
-		w, err := work.Render(app, work.Requests{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		operation := `{"sync":{"revision":"1","source":{"repoURL":"` + repo + `","path":"p"},"prune":true}}`
-		if err := work.Carry(w, app, work.Request{Operation: []byte(operation), Version: "5"}); err != nil {
-			t.Fatal(err)
-		}
-		raw := string(w.Spec.Workload.Manifests[0].Raw)
-		for _, part := range []string{`"repoURL":"` + want + `"`, `"revision":"1"`, `"prune":true`, `"path":"p"`} {
-			if !strings.Contains(raw, part) {
-				t.Errorf("address %q: no %s in %s", address, part, raw)
-			}
-		}
-	}
-}
-
 // TestReleaseReadsDirectly: a released Application reads from the Git servers, because nobody serves the address at the
 // agent for it any more.
 func TestReleaseReadsDirectly(t *testing.T) {

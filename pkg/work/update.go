@@ -1,8 +1,6 @@
 package work
 
 import (
-	"bytes"
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -10,6 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 // Update merges desired into existing, and reports whether existing had to change. Towline owns the whole spec. Of
@@ -107,25 +106,5 @@ func sameRule(a, b workv1.FeedbackRule) bool {
 }
 
 func sameManifests(a, b []workv1.Manifest) bool {
-	return slices.EqualFunc(a, b, func(x, y workv1.Manifest) bool { return sameJSON(x.Raw, y.Raw) })
-}
-
-// sameJSON compares two JSON texts by their content. Most texts are equal to the byte, because both passed through
-// the API server's encoder. In the text of another writer, the order of keys and the escaping may differ.
-func sameJSON(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	x, errX := decode(a)
-	y, errY := decode(b)
-	return errX == nil && errY == nil && equality.Semantic.DeepEqual(x, y)
-}
-
-// decode keeps numbers as text: two different large integers could become the same float.
-func decode(raw []byte) (any, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var out any
-	err := dec.Decode(&out)
-	return out, err
+	return slices.EqualFunc(a, b, func(x, y workv1.Manifest) bool { return payload.Same(x.Raw, y.Raw) })
 }

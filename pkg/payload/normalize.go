@@ -1,4 +1,4 @@
-package work
+package payload
 
 import (
 	"encoding/json"
@@ -76,16 +76,4 @@ func empty(raw json.RawMessage) bool {
 	}
 	fields, err := object(raw)
 	return err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(fields)), func(v json.RawMessage) bool { return !empty(v) })
-}
-
-// listOf returns the JSON of a list with the given elements.
-func listOf(elements []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
-	for i, e := range elements {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, e...)
-	}
-	return append(out, ']')
 }

@@ -1,4 +1,4 @@
-package work
+package payload
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ var answeredFields = []string{apis.AnnotationRefresh, apis.AnnotationHydrate}
 
 // countFields sets AnnotationFields on a payload: the number of fields that the work agent owns after the apply of
 // the payload. spec is the number of fields of the spec.
-func countFields(meta *payloadMetadata, spec int) {
+func countFields(meta *metadata, spec int) {
 	meta.Annotations[apis.AnnotationFields] = ""
 	n := spec + len(meta.Annotations) + len(meta.Labels) + len(meta.Finalizers)
 	for _, name := range answeredFields {
@@ -26,7 +26,7 @@ func countFields(meta *payloadMetadata, spec int) {
 // recounted returns the manifest of an Application in JSON. An existing AnnotationFields is updated to the present
 // number of fields.
 func recounted(fields map[string]json.RawMessage) ([]byte, error) {
-	meta := payloadMetadata{}
+	meta := metadata{}
 	if err := json.Unmarshal(fields["metadata"], &meta); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 		countFields(&meta, fieldCount(fields["spec"]))
 	}
 	if meta.Annotations[apis.AnnotationFields] == before {
-		return Marshal(fields)
+		return compact(fields)
 	}
 	return withMeta(fields, &meta)
 }

@@ -1,4 +1,4 @@
-package work
+package payload
 
 import (
 	"encoding/json"
@@ -54,10 +54,23 @@ func toDestination(raw []byte, to argocd.Destination, sources, project string) s
 	return spec{json: out, fields: fieldCount(out)}
 }
 
-// setText sets a field of a JSON object, or removes the field for an empty text.
-func setText(fields map[string]json.RawMessage, key, text string) {
-	delete(fields, key)
-	if text != "" {
-		fields[key] = quoted(text)
+// spellAutomation expresses automated syncs without syncPolicy.automated.enabled (Argo CD 3.1 and later). An Argo CD
+// without the field reads any `automated` as yes, and its CRD refuses the whole Application. On the hub, the
+// ApplicationSet controller sets the field to false for a RollingSync.
+func spellAutomation(fields map[string]json.RawMessage) {
+	policy, err := object(fields["syncPolicy"])
+	if err != nil {
+		return
 	}
+	automated, err := object(policy["automated"])
+	if err != nil || automated["enabled"] == nil {
+		return
+	}
+	if string(automated["enabled"]) == "false" {
+		delete(policy, "automated")
+	} else {
+		delete(automated, "enabled")
+		policy["automated"] = jsonOf(automated)
+	}
+	fields["syncPolicy"] = jsonOf(policy)
 }

@@ -1,4 +1,4 @@
-package work_test
+package payload_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/towline-io/towline/pkg/fixture"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // TestAutomationForEveryArgoCD: the payload has no field `enabled`. Argo CD 2.14 lacks the field, and
@@ -23,18 +22,12 @@ func TestAutomationForEveryArgoCD(t *testing.T) {
 		"of another shape": {`{"automated":"yes"}`, `{"automated":"yes"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"syncPolicy":` + tc.policy + `}`).Obj()
-			w, err := work.Render(app, work.Requests{})
-			if err != nil {
+			app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"syncPolicy":` + tc.policy + `}`)
+			var got struct{ SyncPolicy json.RawMessage }
+			if err := json.Unmarshal(rendered(t, app).Spec.Raw, &got); err != nil {
 				t.Fatal(err)
 			}
-			var got struct {
-				Spec struct{ SyncPolicy json.RawMessage }
-			}
-			if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &got); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, string(got.Spec.SyncPolicy)); diff != "" {
+			if diff := cmp.Diff(tc.want, string(got.SyncPolicy)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

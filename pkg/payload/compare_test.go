@@ -1,11 +1,11 @@
-package work_test
+package payload_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/towline-io/towline/pkg/fixture"
-	"github.com/towline-io/towline/pkg/work"
+	"github.com/towline-io/towline/pkg/payload"
 )
 
 func TestRespecified(t *testing.T) {
@@ -31,15 +31,12 @@ func TestRespecified(t *testing.T) {
 		"what is not a spec": {`[]`, false},
 	} {
 		t.Run(title, func(t *testing.T) {
-			w, err := work.Render(fixture.Application("guestbook").Cluster("cluster1").Spec(before).Obj(), work.Requests{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			there := rendered(t, fixture.Application("guestbook").Cluster("cluster1").Spec(before))
 			app := fixture.Application("guestbook").Cluster("cluster1").Spec(tc.after).Obj()
-			if got := work.Respecified(w, app); got != tc.want {
+			if got := payload.Respecified(there, app); got != tc.want {
 				t.Errorf("got %v", got)
 			}
-			if same := strings.HasPrefix(title, "the same") || title == "nothing"; work.Behind(w, app) == same && title != "what is not a spec" {
+			if same := strings.HasPrefix(title, "the same") || title == "nothing"; payload.Behind(there, app) == same && title != "what is not a spec" {
 				t.Errorf("behind: %v", !same)
 			}
 		})

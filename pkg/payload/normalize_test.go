@@ -1,10 +1,10 @@
-package work_test
+package payload_test
 
 import (
 	"testing"
 
 	"github.com/towline-io/towline/pkg/fixture"
-	"github.com/towline-io/towline/pkg/work"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // TestNormalized: the payload has the normal form of Argo CD already. Otherwise Argo CD and each apply of the work
@@ -29,21 +29,14 @@ func TestNormalized(t *testing.T) {
 	} {
 		app := fixture.Application("guestbook").Obj()
 		app.Spec.Raw = []byte(`{` + head + tc[0] + `}`)
-		w, err := work.Render(app, work.Requests{})
-		if err != nil {
-			t.Fatalf("%s: %v", title, err)
-		}
-		if got := string(payloadOf(t, w).Spec.Raw); got != there+tc[1]+`}` {
+		if got := string(refreshed(t, app, relay.Refresh{}).Spec.Raw); got != there+tc[1]+`}` {
 			t.Errorf("%s: got\n%s, want\n%s", title, got, there+tc[1]+`}`)
 		}
 	}
 	app := fixture.Application("guestbook").Obj()
 	app.Spec.Raw = []byte(`{"destination":{},"project":""}`)
-	w, err := work.Render(app, work.Requests{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(payloadOf(t, w).Spec.Raw); got != `{"destination":{"server":"https://kubernetes.default.svc"},"project":"default"}` {
+	const want = `{"destination":{"server":"https://kubernetes.default.svc"},"project":"default"}`
+	if got := string(refreshed(t, app, relay.Refresh{}).Spec.Raw); got != want {
 		t.Errorf("without a project: %s", got)
 	}
 }
