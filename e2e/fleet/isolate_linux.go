@@ -20,7 +20,7 @@ func (c *Cluster) IsolateRepoServer(ctx context.Context, reach ...string) (*Netn
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := NewNetns(ctx, "towline-"+c.name)
+	n, err := NewNetns(ctx, c.fleet.paths.netns(c.name))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -31,9 +31,18 @@ func (p paths) socket() string {
 	if len(path) < 100 {
 		return path
 	}
-	sum := sha256.Sum256([]byte(p.root))
-	return filepath.Join(os.TempDir(), "towline-fleet-"+hex.EncodeToString(sum[:8])+".sock")
+	return filepath.Join(os.TempDir(), "towline-fleet-"+p.id()+".sock")
 }
+
+// id identifies the fleet of the state directory among the fleets of the machine.
+func (p paths) id() string {
+	sum := sha256.Sum256([]byte(p.root))
+	return hex.EncodeToString(sum[:8])
+}
+
+// netns returns the name of the network namespace of a cluster. All fleets of the machine share the names of network
+// namespaces.
+func (p paths) netns(cluster string) string { return "towline-" + p.id() + "-" + cluster }
 
 // leftovers returns the folders that a fleet fills. The logs are not among them: they stay until the next start.
 func (p paths) leftovers() []string {
