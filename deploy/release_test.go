@@ -134,6 +134,37 @@ func TestWorkflowsRunTargets(t *testing.T) {
 	}
 }
 
+// TestReleaseHasAllImages: a release pushes, signs and attests each image of the Dockerfile.
+func TestReleaseHasAllImages(t *testing.T) {
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflow, err := os.ReadFile("../.github/workflows/release.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	images := regexp.MustCompile(`(?s)LABEL org\.opencontainers\.image\.title="([^"]+)"`).FindAllStringSubmatch(string(dockerfile), -1)
+	if len(images) != 3 {
+		t.Fatalf("the Dockerfile has the images %q", images)
+	}
+	for _, image := range images {
+		name := strings.TrimPrefix(strings.ToLower(image[1]), "towline-")
+		target, repository := "image-"+name, `"$REPOSITORY-`+name+`"`
+		if name == "towline" {
+			target, repository = "image", `"$REPOSITORY"`
+		}
+		for _, part := range []string{
+			"- id: " + name + "\n", ".ci/release-image " + target + " " + repository + ` "$GITHUB_REF_NAME"`, strings.ToUpper(name) + ": ${{ steps." + name,
+			`"$` + strings.ToUpper(name) + `"`, "subject-digest: ${{ steps." + name + ".outputs.digest }}",
+		} {
+			if !strings.Contains(string(workflow), part) {
+				t.Errorf("the workflow has no %q", part)
+			}
+		}
+	}
+}
+
 // TestImageHasTheVersionOfItsTag: `make image` compiles the tag of the image into the programs, because the check of
 // versions in `kubectl towline check` and `helm test` compares the plugin's version with the tag.
 func TestImageHasTheVersionOfItsTag(t *testing.T) {
@@ -145,7 +176,7 @@ func TestImageHasTheVersionOfItsTag(t *testing.T) {
 		"towline:latest":                     other,
 		"registry.example:5000/team/towline": other,
 	} {
-		for _, target := range []string{"image", "image-maestro"} {
+		for _, target := range []string{"image", "image-maestro", "image-source"} {
 			run := exec.CommandContext(t.Context(), "make", "--dry-run", "--eval=VERSION := "+other, target, "IMAGE="+image)
 			run.Dir, run.Env = "..", slices.DeleteFunc(os.Environ(), func(v string) bool {
 				// With the flags of an outer make, its VERSION would count as one of the command line.
