@@ -20,8 +20,8 @@ import (
 
 // The glyphs and colours of states.
 var (
-	glyphs  = map[why.State]string{why.OK: "✓", why.Waiting: "…", why.Blocked: "✗", why.Unknown: "?", why.Later: "·"}
-	colours = map[why.State]string{why.OK: "32", why.Waiting: "33", why.Blocked: "31", why.Unknown: "35", why.Later: "90"}
+	glyphs  = map[why.State]string{why.OK: "✓", why.Waiting: "…", why.Blocked: "✗", why.Unknown: "?", why.Later: "·", why.Off: "-"}
+	colours = map[why.State]string{why.OK: "32", why.Waiting: "33", why.Blocked: "31", why.Unknown: "35", why.Later: "90", why.Off: "90"}
 )
 
 // verdicts are the final sentences of a diagnosis.
@@ -84,16 +84,10 @@ func (o *options) printDiagnosis(l *why.Diagnosis, now time.Time) error {
 	out.line("%s", bounded(heading(l)))
 	out.line("")
 	for _, k := range l.Links {
-		since := ""
-		if k.Since != nil {
-			since = " (for " + duration.HumanDuration(now.Sub(*k.Since)) + ")"
-		}
-		out.line("%s %-18s %s%s", o.glyph(k.State), k.Name, bounded(k.Message), since)
-		if k.State == why.Blocked || k.State == why.Waiting {
-			out.detail("reason", k.Reason)
-			out.detail("who", k.Who)
-			out.detail("do", k.Do)
-		}
+		o.printLink(out, k, now)
+	}
+	if l.Differences != nil {
+		o.printLink(out, *l.Differences, now)
 	}
 	for _, u := range l.Unread {
 		out.line("%s %-18s not allowed: %s", o.glyph(why.Unknown), "", bounded(u))
@@ -116,6 +110,20 @@ func (o *options) printDiagnosis(l *why.Diagnosis, now time.Time) error {
 		out.line("%s", strings.TrimRight(fmt.Sprintf("%s %-22s %s", o.glyph(state), e.Gate, bounded(message)), " "))
 	}
 	return out.err
+}
+
+// printLink prints a link, and for a link with a problem also who can act.
+func (o *options) printLink(out *printer, k why.Link, now time.Time) {
+	since := ""
+	if k.Since != nil {
+		since = " (for " + duration.HumanDuration(now.Sub(*k.Since)) + ")"
+	}
+	out.line("%s %-18s %s%s", o.glyph(k.State), k.Name, bounded(k.Message), since)
+	if k.State == why.Blocked || k.State == why.Waiting {
+		out.detail("reason", k.Reason)
+		out.detail("who", k.Who)
+		out.detail("do", k.Do)
+	}
 }
 
 func heading(l *why.Diagnosis) string {

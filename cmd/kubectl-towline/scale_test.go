@@ -121,8 +121,8 @@ func TestRequests(t *testing.T) {
 		args    []string
 		most    int64
 	}{
-		{newWhyCommand, []string{"set-1-00001"}, 15},
-		{newWhyCommand, []string{"set-1", "--cluster", "scaled-c1"}, 15},
+		{newWhyCommand, []string{"set-1-00001"}, 17},
+		{newWhyCommand, []string{"set-1", "--cluster", "scaled-c1"}, 17},
 		{newStatusCommand, []string{"set-1"}, 2},
 		{newMatrixCommand, nil, 2},
 		{newGetCommand, []string{"apps"}, pages},

@@ -102,6 +102,9 @@ func (h *hub) facts(ctx context.Context, t *reading.Flags, key types.NamespacedN
 		if err := reading.Source(ctx, h, f); err != nil {
 			return nil, err
 		}
+		if err := reading.Differences(ctx, h.Client, f); err != nil { // a refused read here hides nothing about the delivery
+			return nil, err
+		}
 	}
 	f.Unread = slices.Sorted(slices.Values(h.unread.Lines()))
 	return f, nil

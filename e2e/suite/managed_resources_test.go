@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing/fstest"
@@ -37,6 +38,17 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 	// asking returns a function that runs argocd again.
 	asking := func(args ...string) func(context.Context) string {
 		return func(ctx context.Context) string { return argo(ctx, append([]string{"app"}, args...)...) }
+	}
+	// available matches the line of kubectl towline why about an existing entry.
+	const available = `differences +available, written \S+ ago`
+	plugin := ""
+	// told returns a function that runs kubectl towline why.
+	told := func(name string) func(context.Context) string {
+		return func(ctx context.Context) string {
+			out, _, err := ran(ctx, plugin, f.Hub.Kubeconfig(), "why", "-n", argocdNamespace, name)
+			Expect(err).NotTo(HaveOccurred())
+			return out
+		}
 	}
 	refuseHub := func(ctx context.Context, value string) {
 		GinkgoHelper()
@@ -80,6 +92,8 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 			DeferCleanup(agent.Stop)
 		}
 		argo = login(ctx)
+		plugin, err = towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
 	})
 
 	// through makes an Application whose drift stays.
@@ -190,6 +204,35 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 		Expect(entry(name)(ctx)).NotTo(Equal(before), "the cluster itself may write")
 	})
 
+	It("is explained by kubectl towline why", func(ctx SpecContext) {
+		const name, large = "managed-told", "managed-large"
+		through(ctx, name, "cluster1")
+		Eventually(ctx, told(name)).Should(MatchRegexp(available))
+		AddReportEntry("kubectl towline why, with differences", told(name)(ctx))
+
+		By("refusing an Application over a limit")
+		Expect(f.Git.Create(ctx, large, incompressible(5, 700<<10))).To(Succeed())
+		standalone(ctx, large, "cluster2", func(b *fixture.ApplicationBuilder) {
+			b.Spec(strings.Replace(sourceSpec(large, from(f.Git.URL(large), ".")), `"automated":{"prune":true,"selfHeal":true},`, "", 1))
+		})
+		Eventually(ctx, told(large)).Should(And(ContainSubstring("not available: the Application has more than 5,000 resources"),
+			ContainSubstring("reason  TooLarge"), ContainSubstring("the author of the Application")))
+		AddReportEntry("kubectl towline why, over a limit", told(large)(ctx))
+		Expect(asking("diff", large)(ctx)).To(ContainSubstring("cache: key is missing"))
+
+		By("keeping the answer from the agents")
+		app, err := read(hub, named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		path := managedresources.Path("cluster1", work.Key(app).Name)
+		for _, agentOf := range on {
+			code, text := requestAs(ctx, agentOf, http.MethodGet, path, http.NoBody)
+			Expect(code).To(Equal(http.StatusForbidden), text)
+		}
+		code, text := requestAs(ctx, "cluster2", http.MethodDelete, path+"?"+managedresources.Because+"=TooLarge", http.NoBody)
+		Expect(code).To(BeElementOf(http.StatusForbidden, http.StatusNotFound), text)
+		Expect(told(name)(ctx)).To(MatchRegexp(available))
+	})
+
 	It("loses the entry when the Application moves, and when it is released", func(ctx SpecContext) {
 		const name, released = "managed-moved", "managed-released"
 		through(ctx, name, "cluster1")
@@ -217,6 +260,7 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 		refuseHub(ctx, `"true"`)
 		Eventually(ctx, entry(name)).Should(BeNil())
 		Expect(argo(ctx, "app", "diff", name)).To(ContainSubstring("cache: key is missing"))
+		Expect(told(name)(ctx)).To(And(ContainSubstring("not available: the ConfigMap argocd-cm"), ContainSubstring("reason  Closed")))
 		Expect(entry(name)(ctx)).To(BeNil(), "the agent does not bring the entry back")
 		refuseHub(ctx, `"false"`)
 		Eventually(ctx, func(ctx context.Context) ([]byte, error) {
@@ -225,6 +269,20 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 		}).ShouldNot(BeNil())
 	})
 })
+
+// incompressible returns ConfigMaps of random content.
+func incompressible(count, bytes int) fstest.MapFS {
+	out, random := fstest.MapFS{}, rand.NewChaCha8([32]byte{1})
+	for i := range count {
+		content := make([]byte, bytes*3/4)
+		_, err := random.Read(content)
+		Expect(err).NotTo(HaveOccurred())
+		manifest := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: large-%d}\ndata: {value: %s}\n",
+			i, base64.StdEncoding.EncodeToString(content))
+		out[fmt.Sprintf("large-%d.yaml", i)] = &fstest.MapFile{Data: []byte(manifest), Mode: 0o644}
+	}
+	return out
+}
 
 // uidIn returns the first UID in a text; empty for none.
 func uidIn(text string) string {

@@ -69,6 +69,12 @@ func (r *Redis) Renew(ctx context.Context, key string, expiry time.Duration) (bo
 	return r.client.Expire(ctx, key, expiry).Result()
 }
 
+// Exists reports whether an entry exists.
+func (r *Redis) Exists(ctx context.Context, key string) (bool, error) {
+	n, err := r.client.Exists(ctx, key).Result()
+	return n > 0, err
+}
+
 // Remove deletes an entry, if the entry exists, and publishes a message to the channel.
 func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {

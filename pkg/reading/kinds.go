@@ -15,9 +15,11 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/source"
 )
 
-// addOns is the API group of OCM's add-ons. Only the metadata of add-ons is read.
+// addOns is the API group of OCM's add-ons.
 var addOns = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
 
 // Scheme returns the scheme with all kinds to read.
@@ -52,6 +54,9 @@ func Mapper() meta.RESTMapper {
 	add(meta.RESTScopeNamespace, argocd.GroupVersion, "Application", "ApplicationSet", "AppProject")
 	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport", "ApplicationReport")
 	add(meta.RESTScopeNamespace, addOns, "ManagedClusterAddOn")
+	add(meta.RESTScopeRoot, addOns, "AddOnTemplate")
+	managed := source.GroupVersion.WithResource(managedresources.Resource)
+	m.AddSpecific(source.GroupVersion.WithKind(managedresources.Kind), managed, managed, meta.RESTScopeNamespace)
 	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1.GroupVersion), "ManagedCluster")
 	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSet")
 	add(meta.RESTScopeNamespace, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSetBinding")

@@ -24,30 +24,35 @@ func Source(ctx context.Context, c client.Reader, f *why.Facts) (err error) {
 		return nil
 	}
 	f.Source, err = SourceState(ctx, c)
+	return ignoreForbidden(err)
+}
+
+// ignoreForbidden returns nil for a refused read.
+func ignoreForbidden(err error) error {
 	if apierrors.IsForbidden(err) {
 		return nil
 	}
 	return err
 }
 
+// objectOf returns an empty object of a kind.
+func objectOf(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{}
+	out.SetGroupVersionKind(kind)
+	return out
+}
+
 // SourceState reads the state of towline-source: the condition of its APIService, which the hub's API server writes.
 func SourceState(ctx context.Context, c client.Reader) (*why.SourceState, error) {
-	service := &unstructured.Unstructured{}
-	service.SetGroupVersionKind(apiServices.WithKind("APIService"))
-	found, err := Get(ctx, c, types.NamespacedName{Name: source.APIService}, service)
+	service, err := Get(ctx, c, types.NamespacedName{Name: source.APIService}, objectOf(apiServices.WithKind("APIService")))
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
+	if service == nil {
 		return &why.SourceState{Missing: true}, nil
 	}
 	out := &why.SourceState{Unavailable: "its APIService has no condition Available yet"}
-	conditions, _, _ := unstructured.NestedSlice(found.Object, "status", "conditions")
-	for _, item := range conditions {
-		c, _ := item.(map[string]any)
-		if c["type"] != "Available" {
-			continue
-		}
+	if c := condition(service, "Available"); c != nil {
 		out.Unavailable, _ = c["message"].(string)
 		if c["status"] == "True" {
 			out.Unavailable = ""
@@ -58,4 +63,15 @@ func SourceState(ctx context.Context, c client.Reader) (*why.SourceState, error)
 		}
 	}
 	return out, nil
+}
+
+// condition returns the condition of a type in the status of an object; nil for none.
+func condition(of *unstructured.Unstructured, conditionType string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
+	for _, item := range conditions {
+		if c, _ := item.(map[string]any); c["type"] == conditionType {
+			return c
+		}
+	}
+	return nil
 }

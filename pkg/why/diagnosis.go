@@ -25,6 +25,9 @@ const (
 
 	// Later means that an earlier link stops the path.
 	Later State = "later"
+
+	// Off means that an option is not switched on.
+	Off State = "off"
 )
 
 // The links of the path, in order.
@@ -85,6 +88,9 @@ type Diagnosis struct {
 
 	// Links are the links of the path relevant for the Application.
 	Links []Link `json:"links"`
+
+	// Differences tells whether `argocd app diff` works on the hub; nil if unknown. Not part of the verdict.
+	Differences *Link `json:"differences,omitempty"`
 
 	// Unread are the reads that the user's rights do not allow, sorted.
 	Unread []string `json:"unread,omitempty"`

@@ -39,6 +39,9 @@ type Facts struct {
 	// if unreadable, and for all other Applications.
 	Source *SourceState
 
+	// Differences are the facts about differences in the hub's Argo CD; nil if not read.
+	Differences *Differences
+
 	// Unread are the forbidden reads, sorted.
 	Unread []string
 }

@@ -37,6 +37,7 @@ func Of(f *Facts) *Diagnosis {
 	if f.App == nil {
 		return l
 	}
+	l.Differences = f.differences()
 	f.decision(l)
 	if !f.stopped(l) {
 		f.work(l)

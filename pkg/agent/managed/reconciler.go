@@ -104,7 +104,7 @@ func (r *reconciler) update(ctx context.Context, app types.NamespacedName, work 
 		}
 	}
 	if len(entry) == 0 {
-		return r.note(app, now, "removed", r.hub.remove(ctx, work))
+		return r.note(app, now, "removed", r.hub.remove(ctx, work, managedresources.ReasonNoEntryOnCluster))
 	}
 	body, err := managedresources.Copy(bytes.NewReader(entry), compressed, true)
 	if err != nil {
@@ -127,7 +127,18 @@ func (r *reconciler) update(ctx context.Context, app types.NamespacedName, work 
 func (r *reconciler) refuse(ctx context.Context, app types.NamespacedName, now sent, why error) error {
 	ctrl.LoggerFrom(ctx).Info("The hub gets no managed resources of the Application", "because", why.Error())
 	now.body = ""
-	return r.note(app, now, "refused", r.hub.remove(ctx, now.work))
+	return r.note(app, now, "refused", r.hub.remove(ctx, now.work, reasonOf(why)))
+}
+
+// reasonOf returns the reason of an entry that Copy or the hub does not take.
+func reasonOf(err error) managedresources.Reason {
+	switch {
+	case errors.Is(err, managedresources.ErrTooLarge):
+		return managedresources.ReasonTooLarge
+	case errors.Is(err, errFull):
+		return managedresources.ReasonFull
+	}
+	return managedresources.ReasonInvalid
 }
 
 // note remembers the state of the hub, unless the request failed.

@@ -46,6 +46,7 @@ type world struct {
 	// code and text are the hub's answer to a content, and content is the last content on the hub.
 	code    int
 	text    string
+	refuses int // the answer to a body
 	content []byte
 	asked   []string
 }
@@ -63,7 +64,8 @@ func (w *world) Get(_ context.Context, key client.ObjectKey, out client.Object, 
 // ServeHTTP is the hub.
 func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	wanted := r.URL.Query().Get(managedresources.Digest)
-	w.asked = append(w.asked, strings.TrimSpace(r.Method+" "+map[bool]string{true: "renew"}[wanted != ""]))
+	because := r.URL.Query().Get(managedresources.Because)
+	w.asked = append(w.asked, strings.TrimSpace(r.Method+" "+map[bool]string{true: "renew", false: because}[wanted != ""]))
 	if r.URL.Path != "/prefix"+managedresources.Path("cluster1", "a-00000") {
 		w.Errorf("asked for %s", r.URL.Path)
 	}
@@ -78,6 +80,9 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		w.content = nil
 	case wanted != "" && (w.content == nil || wanted != digest(w.content)):
 		http.Error(out, "unknown", http.StatusConflict)
+		return
+	case wanted == "" && w.refuses != 0:
+		http.Error(out, "refused", w.refuses)
 		return
 	case wanted == "":
 		w.content = body
@@ -133,7 +138,7 @@ func (w *world) expect(title string, requests ...string) ctrl.Result {
 // TestSend: the agent sends changed content, renews unchanged content, and removes content that Argo CD has removed.
 func TestSend(t *testing.T) {
 	w := newWorld(t)
-	w.expect("no entry", "DELETE")
+	w.expect("no entry", "DELETE NoEntryOnCluster")
 	w.expect("still no entry")
 	w.write(config)
 	result := w.expect("an entry", "PUT")
@@ -155,7 +160,7 @@ func TestSend(t *testing.T) {
 	w.restart(w.hub)
 	w.expect("a restart", "PUT renew")
 	w.redis.Del(key)
-	w.expect("an end", "DELETE")
+	w.expect("an end", "DELETE NoEntryOnCluster")
 	w.gone = true
 	w.expect("an Application that is gone")
 	if len(w.sent.known) != 0 {
@@ -202,10 +207,21 @@ func TestRefused(t *testing.T) {
 	w.write(config)
 	w.expect("an entry", "PUT renew", "PUT")
 	w.write(`{}`)
-	w.expect("no list", "DELETE")
+	w.expect("no list", "DELETE Invalid")
 	w.expect("again")
 	w.write(config)
 	w.expect("a list", "PUT")
+	w.write("[" + strings.Repeat(" ", managedresources.MaxBytes) + "]")
+	w.expect("too much", "DELETE TooLarge")
+	for code, reason := range map[int]string{
+		http.StatusRequestEntityTooLarge: "TooLarge", http.StatusInsufficientStorage: "Full", http.StatusUnprocessableEntity: "Invalid",
+	} {
+		w := newWorld(t)
+		w.write(config)
+		w.refuses = code
+		w.expect("refused by the hub", "PUT renew", "PUT", "DELETE "+reason)
+		w.expect("refused by the hub, again")
+	}
 }
 
 // TestWithoutRedis: without the cluster's Redis, the hub keeps the content, and the agent pauses.

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/argocache"
@@ -59,10 +61,18 @@ func New(o Options) *Entries {
 	return &Entries{Options: o, queue: newQueue()}
 }
 
-// mark describes an entry. The digest is that of the agent's body.
+// mark describes an entry, written at a time. The digest is that of the agent's body. A mark with a reason stands for a
+// missing entry, and the time is that of the first notice.
 type mark struct {
 	Cluster, Work, Digest string
 	Bytes                 int64
+	At                    time.Time
+	Reason                managedresources.Reason `json:",omitempty"`
+}
+
+// of reports whether a cluster has sent the mark about a work.
+func (m *mark) of(cluster, work string) bool {
+	return m != nil && m.Cluster == cluster && m.Work == work
 }
 
 // marks is the pattern of the keys of all marks.
@@ -93,7 +103,7 @@ func (e *Entries) Put(ctx context.Context, cluster, work string, body []byte) er
 	if err != nil {
 		return errors.Join(ErrInvalid, err)
 	}
-	m := mark{Cluster: cluster, Work: work, Digest: managedresources.DigestOf(body), Bytes: int64(len(entry))}
+	m := mark{Cluster: cluster, Work: work, Digest: managedresources.DigestOf(body), Bytes: int64(len(entry)), At: time.Now()}
 	if !e.sizes.reserve(cluster, app, m.Bytes, e.MaxBytes) {
 		return ErrFull
 	}
@@ -119,7 +129,7 @@ func (e *Entries) Renew(ctx context.Context, cluster, work, digest string) error
 	if err != nil {
 		return err
 	}
-	if m == nil || m.Cluster != cluster || m.Work != work || m.Digest != digest {
+	if !m.of(cluster, work) || m.Digest != digest {
 		return ErrUnknown
 	}
 	plain, err := e.Redis.Plain(ctx)
@@ -135,13 +145,74 @@ func (e *Entries) Renew(ctx context.Context, cluster, work, digest string) error
 	return e.judge(ctx, app)
 }
 
-// Remove removes the entry of the Application of a work.
-func (e *Entries) Remove(ctx context.Context, cluster, work string) error {
+// Remove removes the entry of the Application of a work, and notes the reason for Status; empty for no reason.
+func (e *Entries) Remove(ctx context.Context, cluster, work string, reason managedresources.Reason) error {
 	app, err := e.permitted(ctx, cluster, work)
 	if err != nil {
 		return err
 	}
-	return e.remove(ctx, app)
+	before, err := e.mark(ctx, app)
+	if err != nil {
+		return err
+	}
+	if err := e.remove(ctx, app); reason == "" || err != nil {
+		return err
+	}
+	m := mark{Cluster: cluster, Work: work, Reason: reason, At: time.Now()}
+	if before.of(cluster, work) && before.Reason == reason {
+		m.At = before.At
+	}
+	description, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := e.Redis.SetAll(ctx, map[string][]byte{keyOfMark(app): description}, managedresources.Lifetime); err != nil {
+		return err
+	}
+	return e.judge(ctx, app) // the grant may have ended meanwhile
+}
+
+// Status returns the state of the entry of the Application of a work. The error is ErrAbsent, or an error of the hub.
+func (e *Entries) Status(ctx context.Context, cluster, work string) (managedresources.Status, error) {
+	app, ok, err := e.Grants.Application(ctx, cluster, work)
+	switch {
+	case err != nil:
+		return managedresources.Status{}, err
+	case !ok:
+		return managedresources.Status{}, ErrAbsent
+	}
+	out := managedresources.Status{Application: app.String(), Reason: managedresources.ReasonClosed}
+	if !e.Open() {
+		return out, nil
+	}
+	m, there, err := e.there(ctx, app)
+	switch {
+	case err != nil:
+		e.Log.Info("Argo CD's Redis does not answer", "error", err.Error())
+		out.Reason = managedresources.ReasonRedisUnavailable
+	case !m.of(cluster, work), m.Reason == "" && !there:
+		out.Reason = managedresources.ReasonNotSent
+	default:
+		out.Reason, out.Bytes = m.Reason, m.Bytes
+		if !m.At.IsZero() {
+			out.Since = &metav1.Time{Time: m.At}
+		}
+	}
+	return out, nil
+}
+
+// there returns the mark of an Application's entry, and whether the entry exists.
+func (e *Entries) there(ctx context.Context, app types.NamespacedName) (*mark, bool, error) {
+	m, err := e.mark(ctx, app)
+	if m == nil || err != nil {
+		return nil, false, err
+	}
+	plain, err := e.Redis.Plain(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	there, err := e.Redis.Exists(ctx, tree.ManagedResourcesKey(app, e.Home, !plain))
+	return m, there, err
 }
 
 // permitted returns the Application that a work delivers to a cluster.
@@ -172,11 +243,15 @@ func (e *Entries) judge(ctx context.Context, app types.NamespacedName) error {
 	return e.remove(ctx, app)
 }
 
-// remove removes the entry of an Application, if the entry has a mark.
+// remove removes the mark of an Application, and the entry of the mark. An entry without a mark, or beside a mark with a
+// reason, belongs to the hub's own Argo CD.
 func (e *Entries) remove(ctx context.Context, app types.NamespacedName) error {
 	m, err := e.mark(ctx, app)
 	if m == nil || err != nil {
 		return err
+	}
+	if m.Reason != "" {
+		return e.Redis.RemoveAll(ctx, keyOfMark(app))
 	}
 	if err := e.Redis.RemoveAll(ctx, e.keys(app)...); err != nil {
 		return err

@@ -74,6 +74,14 @@ func (w *world) put(t *testing.T, text string) []byte {
 	return body
 }
 
+// gone removes the entry for a reason.
+func (w *world) gone(t *testing.T, reason managedresources.Reason) {
+	t.Helper()
+	if err := w.Remove(t.Context(), cluster, work, reason); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const secret = `[{"kind":"Secret","name":"s","liveState":"{\"data\":{\"a\":\"c2VjcmV0\"},\"kind\":\"Secret\"}"}]`
 
 // TestEntry: an entry lives for an hour, has no value of a Secret, and can be renewed and removed.
@@ -99,13 +107,13 @@ func TestEntry(t *testing.T) {
 		t.Errorf("a lost entry is renewed: %v", err)
 	}
 	w.put(t, secret)
-	if err := w.Remove(t.Context(), cluster, work); err != nil || w.redis.Exists(key) {
+	if err := w.Remove(t.Context(), cluster, work, ""); err != nil || w.redis.Exists(key) {
 		t.Errorf("the entry is not removed: %v", err)
 	}
 	if keys := w.redis.Keys(); len(keys) != 0 {
 		t.Errorf("left: %v", keys)
 	}
-	if err := w.Remove(t.Context(), cluster, work); err != nil {
+	if err := w.Remove(t.Context(), cluster, work, ""); err != nil {
 		t.Errorf("a second removal: %v", err)
 	}
 }
@@ -139,9 +147,83 @@ func TestRefusals(t *testing.T) {
 		if err := w.Renew(t.Context(), tc.cluster, tc.work, ""); !errors.Is(err, tc.want) {
 			t.Errorf("%s: Renew: %v", title, err)
 		}
-		if err := w.Remove(t.Context(), tc.cluster, tc.work); !errors.Is(err, tc.want) {
+		if err := w.Remove(t.Context(), tc.cluster, tc.work, managedresources.ReasonTooLarge); !errors.Is(err, tc.want) {
 			t.Errorf("%s: Remove: %v", title, err)
 		}
+	}
+}
+
+// TestStatus: a user learns whether an entry exists, and otherwise the reason.
+func TestStatus(t *testing.T) {
+	for title, tc := range map[string]struct {
+		change func(*testing.T, *world)
+		want   managedresources.Reason
+		bytes  bool
+	}{
+		"an entry":                 {func(t *testing.T, w *world) { w.put(t, secret) }, "", true},
+		"nothing yet":              {func(*testing.T, *world) {}, managedresources.ReasonNotSent, false},
+		"an entry that Redis lost": {func(t *testing.T, w *world) { w.put(t, secret); w.redis.Del(key) }, managedresources.ReasonNotSent, false},
+		"an entry that expired": {func(t *testing.T, w *world) {
+			w.put(t, secret)
+			w.redis.FastForward(time.Hour)
+		}, managedresources.ReasonNotSent, false},
+		"an entry without a mark": {func(t *testing.T, w *world) { w.put(t, secret); w.redis.Del(keyOfMark(app)) }, managedresources.ReasonNotSent, false},
+		"a hub that is not safe":  {func(_ *testing.T, w *world) { w.refused = false }, managedresources.ReasonClosed, false},
+		"a Redis that fails":      {func(_ *testing.T, w *world) { w.redis.SetError("LOADING") }, managedresources.ReasonRedisUnavailable, false},
+		"too large": {func(t *testing.T, w *world) {
+			w.put(t, secret)
+			w.gone(t, managedresources.ReasonTooLarge)
+		}, managedresources.ReasonTooLarge, false},
+		"an entry after a reason": {func(t *testing.T, w *world) {
+			w.gone(t, managedresources.ReasonTooLarge)
+			w.put(t, secret)
+		}, "", true},
+		"an end without a reason": {func(t *testing.T, w *world) { w.put(t, secret); w.gone(t, "") }, managedresources.ReasonNotSent, false},
+	} {
+		w, began := newWorld(t), time.Now().Add(-time.Second)
+		tc.change(t, w)
+		got, err := w.Status(t.Context(), cluster, work)
+		if err != nil || got.Reason != tc.want || got.Bytes > 0 != tc.bytes || got.Application != app.String() {
+			t.Errorf("%s: %+v, %v", title, got, err)
+		}
+		timed := tc.bytes || tc.want == managedresources.ReasonTooLarge
+		if (got.Since != nil) != timed || timed && got.Since.Time.Before(began) {
+			t.Errorf("%s: since %v", title, got.Since)
+		}
+		for _, other := range [][2]string{{"cluster2", work}, {cluster, "b-00000"}} {
+			if got, err := w.Status(t.Context(), other[0], other[1]); !errors.Is(err, ErrAbsent) || got != (managedresources.Status{}) {
+				t.Errorf("%s: %v: %+v, %v", title, other, got, err)
+			}
+		}
+	}
+}
+
+// TestReason: the time of a reason is that of the first notice. A reason ends with the grant, and leaves an entry of the
+// hub's own Argo CD alone.
+func TestReason(t *testing.T) {
+	w := newWorld(t)
+	w.gone(t, managedresources.ReasonFull)
+	first, err := w.mark(t.Context(), app)
+	if err != nil || first == nil {
+		t.Fatal(first, err)
+	}
+	w.gone(t, managedresources.ReasonFull)
+	if again, err := w.mark(t.Context(), app); err != nil || !again.At.Equal(first.At) {
+		t.Errorf("%+v, not %+v: %v", again, first, err)
+	}
+	w.gone(t, managedresources.ReasonInvalid)
+	if other, err := w.mark(t.Context(), app); err != nil || other.At.Equal(first.At) {
+		t.Errorf("%+v like %+v: %v", other, first, err)
+	}
+	if err := w.Renew(t.Context(), cluster, work, ""); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a reason is renewed: %v", err)
+	}
+	if err := w.redis.Set(key, "of the hub"); err != nil {
+		t.Fatal(err)
+	}
+	w.delivered = false
+	if err := w.look(t.Context(), app); err != nil || w.redis.Exists(keyOfMark(app)) || !w.redis.Exists(key) {
+		t.Errorf("left: %v, %v", w.redis.Keys(), err)
 	}
 }
 

@@ -3,35 +3,42 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/managed"
 	"github.com/towline-io/towline/pkg/managedresources"
+	"github.com/towline-io/towline/pkg/source"
 )
 
-// ManagedResources are the managed resources of an Application. Agents write the content, and no client reads the
-// content here.
+// ManagedResources are the managed resources of an Application. Agents write the content. Users read the state here, and
+// never the content.
 type ManagedResources struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitzero"`
+
+	Status managedresources.Status `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (m *ManagedResources) DeepCopyObject() runtime.Object {
 	out := *m
 	m.ObjectMeta.DeepCopyInto(&out.ObjectMeta) //nolint:staticcheck // names the copied part
+	out.Status.Since = m.Status.Since.DeepCopy()
 	return &out
 }
 
-// managedStorage implements the verbs update and delete of managed resources. The body of an update is the compressed
+// managedStorage implements the verbs get, update and delete of managed resources. The body of an update is the compressed
 // content, and not an object.
 type managedStorage struct{ *handler }
 
@@ -67,6 +74,8 @@ func (b *busy) begin(cluster string) (func(), bool) {
 
 var (
 	_ rest.Connecter            = &managedStorage{}
+	_ rest.Getter               = &managedStorage{}
+	_ rest.TableConvertor       = &managedStorage{}
 	_ rest.Scoper               = &managedStorage{}
 	_ rest.SingularNameProvider = &managedStorage{}
 )
@@ -82,6 +91,45 @@ func (s *managedStorage) NamespaceScoped() bool { return true }
 
 // GetSingularName implements rest.SingularNameProvider.
 func (s *managedStorage) GetSingularName() string { return "managedresources" }
+
+// Get implements rest.Getter: the state of the managed resources of a work's Application.
+func (s *managedStorage) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	by, _ := request.UserFrom(ctx)
+	cluster := request.NamespaceValue(ctx)
+	absent := apierrors.NewNotFound(schema.GroupResource{Group: source.GroupVersion.Group, Resource: managedresources.Resource}, name)
+	if !ofCluster(by, cluster) {
+		return nil, absent
+	}
+	status, err := s.managed.Status(ctx, cluster, name)
+	switch {
+	case errors.Is(err, managed.ErrAbsent):
+		return nil, absent
+	case err != nil:
+		return nil, err
+	}
+	return &ManagedResources{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: name}, Status: status}, nil
+}
+
+// ConvertToTable implements rest.TableConvertor.
+func (s *managedStorage) ConvertToTable(_ context.Context, object, _ runtime.Object) (*metav1.Table, error) {
+	m, ok := object.(*ManagedResources)
+	if !ok {
+		return nil, fmt.Errorf("no table for %T", object)
+	}
+	return &metav1.Table{
+		ColumnDefinitions: []metav1.TableColumnDefinition{
+			{Name: "Name", Type: "string", Format: "name"},
+			{Name: "Application", Type: "string"},
+			{Name: "Size", Type: "string"},
+			{Name: "Missing", Type: "string"},
+			{Name: "Since", Type: "string"},
+		},
+		Rows: []metav1.TableRow{{
+			Object: runtime.RawExtension{Object: m},
+			Cells:  []any{m.Name, m.Status.Application, sizeOf(m.Status.Bytes), string(m.Status.Reason), age(m.Status.Since)},
+		}},
+	}, nil
+}
 
 // ConnectMethods implements rest.Connecter.
 func (s *managedStorage) ConnectMethods() []string {
@@ -111,7 +159,8 @@ func (s *managedStorage) take(w http.ResponseWriter, r *http.Request, by user.In
 	case !ofCluster(by, cluster):
 		return managed.ErrAbsent
 	case r.Method == http.MethodDelete:
-		return s.managed.Remove(r.Context(), cluster, work)
+		because := managedresources.ReadReason(r.URL.Query().Get(managedresources.Because))
+		return s.managed.Remove(r.Context(), cluster, work, because)
 	case digest != "":
 		return s.managed.Renew(r.Context(), cluster, work, digest)
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -70,7 +71,10 @@ func TestManagedResources(t *testing.T) {
 		{"too much", http.MethodPut, own, "", make([]byte, managedresources.MaxCompressed+1), http.StatusRequestEntityTooLarge, "limit"},
 		{"another work", http.MethodPut, managedresources.Path(cluster, "b-00000"), "", body, http.StatusNotFound, managedresources.Absent},
 		{"another cluster", http.MethodPut, managedresources.Path("cluster2", delivered), "", body, http.StatusNotFound, managedresources.Absent},
-		{"a read", http.MethodGet, own, "", nil, http.StatusMethodNotAllowed, ""},
+		{"a read", http.MethodGet, own, "", nil, http.StatusOK, `"application":"argocd/a"`},
+		{"a read of another work", http.MethodGet, managedresources.Path(cluster, "b-00000"), "", nil, http.StatusNotFound, `"kind":"managedresources"`},
+		{"a read of another cluster", http.MethodGet, managedresources.Path("cluster2", delivered), "", nil, http.StatusNotFound, "not found"},
+		{"a list", http.MethodGet, managedresources.Path(cluster, ""), "", nil, http.StatusNotFound, "could not find"},
 		{"an end", http.MethodDelete, own, "", nil, http.StatusNoContent, ""},
 	} {
 		if code, text := w.tell(tc.method, tc.path, tc.digest, tc.body); code != tc.code || !strings.Contains(text, tc.text) {
@@ -83,6 +87,47 @@ func TestManagedResources(t *testing.T) {
 	w.redis.SetError("LOADING")
 	if code, text := w.tell(http.MethodPut, own, "", body); code != http.StatusServiceUnavailable || strings.Contains(text, "LOADING") {
 		t.Errorf("without Redis: %d %s", code, text)
+	}
+}
+
+// TestStateOfManagedResources: users read the state and never the content. Only the reasons of an agent count.
+func TestStateOfManagedResources(t *testing.T) {
+	w := serve(t)
+	own := managedresources.Path(cluster, delivered)
+	storage := &managedStorage{}
+	read := func(title string, reason managedresources.Reason) {
+		t.Helper()
+		code, text := w.get(own)
+		var got ManagedResources
+		if err := json.Unmarshal([]byte(text), &got); err != nil || code != http.StatusOK || got.Status.Reason != reason {
+			t.Errorf("%s: %d %s: %v", title, code, text, err)
+		}
+		table, err := storage.ConvertToTable(t.Context(), &got, nil)
+		if err != nil || len(table.Rows) != 1 || len(table.Rows[0].Cells) != len(table.ColumnDefinitions) {
+			t.Errorf("%s: the table is %+v: %v", title, table, err)
+		}
+		if strings.Contains(text, "ConfigMap") {
+			t.Errorf("%s: the state has content: %s", title, text)
+		}
+	}
+	end := func(because string) {
+		t.Helper()
+		path := own + "?" + url.Values{managedresources.Because: {because}}.Encode()
+		if code, text := w.tell(http.MethodDelete, path, "", nil); code != http.StatusNoContent {
+			t.Errorf("because %s: %d %s", because, code, text)
+		}
+	}
+	read("nothing", managedresources.ReasonNotSent)
+	w.tell(http.MethodPut, own, "", tree.Compress([]byte(`[{"kind":"ConfigMap","name":"a"}]`)))
+	read("the content", "")
+	end("TooLarge")
+	read("an end with a reason", managedresources.ReasonTooLarge)
+	end("Closed")
+	read("an end with the reason of a hub", managedresources.ReasonNotSent)
+	w.redis.SetError("LOADING")
+	read("without Redis", managedresources.ReasonRedisUnavailable)
+	if _, err := storage.ConvertToTable(t.Context(), &Repository{}, nil); err == nil {
+		t.Error("a table for another kind")
 	}
 }
 

@@ -169,7 +169,7 @@ func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefiniti
 	free := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	free.Extensions = spec.Extensions{"x-kubernetes-preserve-unknown-fields": true}
 	const pkg = "github.com/towline-io/towline/cmd/towline-source/internal/server."
-	for _, kind := range []string{"Repository", "RepositoryList", "RepositoryProxyOptions", "ManagedResources"} {
+	for _, kind := range []string{"Repository", "RepositoryList", "RepositoryProxyOptions", managedresources.Kind} {
 		out[pkg+kind] = common.OpenAPIDefinition{Schema: free}
 	}
 	return out

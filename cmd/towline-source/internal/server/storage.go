@@ -150,13 +150,15 @@ func (s *repositories) ConvertToTable(_ context.Context, object, _ runtime.Objec
 	return table, nil
 }
 
-func row(r *Repository) metav1.TableRow {
-	age := func(t *metav1.Time) string {
-		if t.IsZero() {
-			return "never"
-		}
-		return duration.HumanDuration(time.Since(t.Time)) + " ago"
+// age returns the time since t, for a table.
+func age(t *metav1.Time) string {
+	if t.IsZero() {
+		return "never"
 	}
+	return duration.HumanDuration(time.Since(t.Time)) + " ago"
+}
+
+func row(r *Repository) metav1.TableRow {
 	return metav1.TableRow{
 		Object: runtime.RawExtension{Object: r},
 		Cells: []any{
