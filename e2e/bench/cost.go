@@ -42,8 +42,9 @@ type agentCost struct {
 	failed       chan error
 	number       int
 
-	kind *cargo
-	seen *sightings
+	controller *towline.Towline // nil before its start
+	kind       *cargo
+	seen       *sightings
 }
 
 // Cost measures the CPU, memory and writes of a cluster's real work agent: first with ManifestWorks with the five paths
@@ -120,11 +121,13 @@ func (c *agentCost) measureAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := towline.Start(ctx, c.fleet, towline.Options{Binary: binary, Name: processTowline, Args: c.Args})
+	c.controller, err = towline.Start(ctx, c.fleet, towline.Options{
+		Binary: binary, Name: processTowline, Args: c.Args, Profiles: c.profiler != "",
+	})
 	if err != nil {
 		return err
 	}
-	defer t.Stop()
+	defer c.controller.Stop()
 	return c.measure(ctx, c.towline())
 }
 
@@ -167,6 +170,10 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	if err != nil {
 		return err
 	}
+	controller, err := c.controllerCPU()
+	if err != nil {
+		return err
+	}
 	profiled := c.profile(ctx, name)
 	if err := errors.Join(do(ctx), profiled()); err != nil {
 		return err
@@ -177,6 +184,13 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	}
 	used, requests := cpu-began, after.since(before)
 	c.set(name+".cpu", used)
+	if c.controller != nil {
+		until, err := c.controllerCPU()
+		if err != nil {
+			return err
+		}
+		c.set(name+".controller_cpu", until-controller)
+	}
 	c.set(name+".work_writes", requests.of(worksResource, writing...))
 	c.set(name+".report_writes", requests.of(worksResource+"/status", writing...))
 	c.set(name+".application_writes", requests.of("applications", writing...)+requests.of("applications/status", writing...))
@@ -197,6 +211,14 @@ func (c *agentCost) take(ctx context.Context) (float64, counts, error) {
 	}
 	cpu, err := cpuSeconds(c.agent)
 	return cpu, requests, err
+}
+
+// controllerCPU returns the CPU time of Towline in seconds; 0 before the start of Towline.
+func (c *agentCost) controllerCPU() (float64, error) {
+	if c.controller == nil {
+		return 0, nil
+	}
+	return cpuSeconds(c.controller.PID())
 }
 
 func (c *agentCost) set(name string, value float64) { c.result.set(c.kind.name+"."+name, value) }

@@ -20,7 +20,8 @@ func figuresOfCost() []Figure {
 		}
 		for _, phase := range []string{"deliver", "first", "change", "row", "burst", "compare", "rest", "delete"} {
 			add(phase+".cpu", phase+", CPU of the agent", "s", 2)
-			add(phase+".memory", "… its memory", "MiB", 0)
+			add(phase+".controller_cpu", "… CPU of Towline", "s", 2)
+			add(phase+".memory", "… memory of the agent", "MiB", 0)
 			add(phase+".work_writes", "… writes of works", "", 0)
 			add(phase+".report_writes", "… of their statuses", "", 0)
 			add(phase+".application_writes", "… of Applications", "", 0)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // costProfileSeconds is the duration of a CPU profile of the work agent in seconds: about the time of a delivery.
@@ -33,16 +35,23 @@ func (o *CostOptions) profiler() (address string, env map[string][]string, err e
 	}, free.Close()
 }
 
-// profile takes a CPU profile of the work agent during the delivery, a burst of changes and the deletion, if Options.Profiles is
-// set. The returned function waits for the end of the profile.
+// profile takes CPU profiles of the work agent, the hub's kube-apiserver and Towline during the phases with many changes,
+// if Options.Profiles is set. The returned function waits for the end of the profiles.
 func (c *agentCost) profile(ctx context.Context, phase string) (wait func() error) {
-	if c.profiler == "" || !slices.Contains([]string{"deliver", "burst", "delete"}, phase) {
+	if c.profiler == "" || !slices.Contains([]string{"deliver", "row", "burst", "delete"}, phase) {
 		return func() error { return nil }
 	}
-	done := make(chan error, 1)
-	go func() {
-		url := fmt.Sprintf("%s/profile?seconds=%d", c.profiler, costProfileSeconds)
-		done <- download(ctx, http.DefaultClient, url, filepath.Join(c.Profiles, c.kind.name+"."+phase+".work-agent.cpu.pprof"))
-	}()
-	return func() error { return <-done }
+	var all errgroup.Group
+	take := func(client *http.Client, server, process string) {
+		all.Go(func() error {
+			url := fmt.Sprintf("%s/profile?seconds=%d", server, costProfileSeconds)
+			return download(ctx, client, url, filepath.Join(c.Profiles, c.kind.name+"."+phase+"."+process+".cpu.pprof"))
+		})
+	}
+	take(http.DefaultClient, c.profiler, workAgent)
+	take(c.metrics, c.fleet.Hub.Server()+"/debug/pprof", "kube-apiserver")
+	if c.controller != nil {
+		take(http.DefaultClient, c.controller.Profiles, processTowline)
+	}
+	return all.Wait
 }
