@@ -15,8 +15,9 @@ import (
 // pause is how long Redis gets no requests after a failure. Then the Applications try again one after the other.
 const pause = 15 * time.Second
 
-// absence is the pause if no Redis is found: an administrator must act first.
-const absence = 5 * time.Minute
+// absence is the pause if no Redis is found. An administrator who sets the address sees the resources within a minute. A
+// search is a few reads of single objects, for all Applications together.
+const absence = 30 * time.Second
 
 // outage is the state of the failures of Redis.
 type outage struct {

@@ -15,8 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// TestNoRedisIsNoFailure: a missing Redis is logged once, is not counted as a failure, and is looked for again minutes
-// later.
+// TestNoRedisIsNoFailure: a missing Redis is logged once, is not counted as a failure, and is looked for again later.
 func TestNoRedisIsNoFailure(t *testing.T) {
 	o, log, before := &outage{}, &told{}, failed(t)
 	_, none := argoredis.Find(argoredis.Facts{Namespace: "argocd"})
