@@ -2,6 +2,7 @@ package dependencies
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,7 @@ type Reconciler struct {
 	trust     *trust
 	scopes    scopes
 	missing   missing
+	turns     turns
 	notOlder  notSentByOlder
 	refreshes refreshes
 	troubled  gauge.Reasons
@@ -63,10 +65,14 @@ type Reconciler struct {
 
 // Reconcile handles the requested work: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if left := r.turns.left(req.NamespacedName, time.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.turns.took(req.NamespacedName, time.Now(), len(seen.Works))
 	return r.phases(seen).Run(ctx)
 }
 

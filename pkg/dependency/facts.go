@@ -140,6 +140,11 @@ type Facts struct {
 
 	// Live is set if the caller has read the facts for a deletion past the cache.
 	Live bool
+
+	// carriers are the Applications in the works of Works, as far as a decision has read them. A decision about an
+	// AppProject reads each work up to five times. During the deletion of 500 Applications of one cluster, the decoding of
+	// the works was half of Towline's CPU.
+	carriers map[*workv1.ManifestWork]carrier
 }
 
 // User is an Application that may need a dependency.
@@ -276,13 +281,26 @@ func (f *Facts) spec() Spec {
 func (f *Facts) carried() (specs []Spec, all bool) {
 	all = true
 	for _, w := range f.Works {
-		apps, request := carriedBy(w)
-		for _, app := range apps {
+		c := f.carriedBy(w)
+		for _, app := range c.apps {
 			specs = append(specs, app.spec)
 		}
-		all = all && !request
+		all = all && !c.request
 	}
 	return append(specs, f.Requested...), all
+}
+
+// carriedBy returns the Applications in a work of the cluster. Each work is decoded once.
+func (f *Facts) carriedBy(w *workv1.ManifestWork) carrier {
+	c, known := f.carriers[w]
+	if !known {
+		if f.carriers == nil {
+			f.carriers = make(map[*workv1.ManifestWork]carrier, len(f.Works))
+		}
+		c.apps, c.request = carriedBy(w)
+		f.carriers[w] = c
+	}
+	return c
 }
 
 // Needed returns the works that the Application may need, of all kinds.

@@ -65,9 +65,8 @@ func (f *Facts) arrivals(o Options) (out []string) {
 		}
 	}
 	for _, w := range f.Works {
-		apps, _ := carriedBy(w)
 		hub, _ := work.HubApplication(w)
-		for _, app := range apps {
+		for _, app := range f.carriedBy(w).apps {
 			if app.spec.Project == f.Project.Name {
 				add(hub.Namespace, app.key.Namespace)
 			}

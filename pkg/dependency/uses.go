@@ -77,6 +77,12 @@ type carried struct {
 	spec Spec
 }
 
+// carrier is the content of a work: its Applications, and whether the work carries a request for an Application.
+type carrier struct {
+	apps    []carried
+	request bool
+}
+
 func carriedBy(w *workv1.ManifestWork) (apps []carried, request bool) {
 	if _, ok := KindOf(w.Name); ok {
 		return nil, false
