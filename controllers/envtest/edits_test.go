@@ -51,7 +51,7 @@ func TestFieldsOfAWork(t *testing.T) {
 			`"info":[{"name":"a","value":"b"}],"revisionHistoryLimit":3}`},
 		"sources": {spec: `"sources":[{"repoURL":"https://git.example/a","path":"a"},{"repoURL":"https://git.example/b","ref":"v"}]}`},
 		"a refresh": {spec: `"source":{"repoURL":"https://git.example/a","path":"a"}}`,
-			requests: work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one"}}},
+			requests: work.Requests{Stored: relay.Stored{Refresh: relay.Refresh{Kind: "hard", ID: "one"}}}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			there := namespace(t, unique("fields"))

@@ -106,7 +106,7 @@ func TestSupersedes(t *testing.T) {
 			}
 			app := b.Obj()
 			app.Status.OperationState = tc.shown
-			w, err := work.Render(app, work.Requests{Last: tc.sent})
+			w, err := work.Render(app, work.Requests{Stored: relay.Stored{Last: tc.sent}})
 			if err != nil {
 				t.Fatal(err)
 			}

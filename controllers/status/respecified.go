@@ -2,7 +2,7 @@ package status
 
 import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/work"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // uncompared returns the sync status of an Application whose cluster has not compared the current spec. The cluster's
@@ -24,7 +24,7 @@ func uncompared(app *argocd.Application) *argocd.Sync {
 // Application with a known revision counts as done, and stays OutOfSync for good
 // (progressivesync.UpdateApplicationSetApplicationStatus). The controller reads the status only from time to time, and
 // may miss a short state. So the previous revision stays hidden.
-func compared(app *argocd.Application, reported *argocd.Sync, sent work.Requests) *argocd.Sync {
+func compared(app *argocd.Application, reported *argocd.Sync, sent relay.Stored) *argocd.Sync {
 	switch {
 	case app.SpecChanged() || sent.Uncompared:
 		return uncompared(app)

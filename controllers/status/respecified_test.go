@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
-	"github.com/towline-io/towline/pkg/work"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // TestCompared: a RollingSync, which depends on the revision, notices a change without a new revision too.
@@ -43,7 +43,7 @@ func TestCompared(t *testing.T) {
 			if tc.changed {
 				b.Annotation(apis.AnnotationRefresh, apis.RefreshSpecChanged)
 			}
-			sent := work.Requests{ChangedAt: tc.changedAt, Uncompared: tc.uncompared}
+			sent := relay.Stored{ChangedAt: tc.changedAt, Uncompared: tc.uncompared}
 			if diff := cmp.Diff(tc.want, compared(b.Obj(), tc.reported, sent)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -46,7 +46,7 @@ func (d *decision) deliver() {
 	}
 	if d.sendable = b == nil; d.sendable {
 		var r *relaying
-		if r, b = d.send(withheld != nil); b == nil && !r.told {
+		if r, b = d.send(withheld != nil); b == nil && !r.HubFirst {
 			b = d.cleanUpFormerWorks(r.changed)
 		}
 	} else {
@@ -128,8 +128,8 @@ var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRe
 func (d *decision) send(withheld bool) (*relaying, *block) {
 	to := d.allowed()
 	r, b := d.relay(to, withheld)
-	if b != nil || r.told {
-		d.plan.Silent, d.sendable = r.told, r.told
+	if b != nil || r.HubFirst {
+		d.plan.Silent, d.sendable = b == nil, b == nil
 		return r, b
 	}
 	desired, err := r.render()
@@ -148,7 +148,7 @@ func (d *decision) send(withheld bool) (*relaying, *block) {
 	if d.Refusal != nil {
 		return r, d.plan.blockAt(writeRefused, rejected(d.Refusal))
 	}
-	d.plan.addWait(Wait{After: r.after})
+	d.plan.addWait(Wait{After: r.After})
 	if r.changed = d.write(desired, to); r.changed {
 		return r, nil
 	}

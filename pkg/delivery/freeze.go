@@ -78,7 +78,7 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
 	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
-	if operations(v.report(w, work.ApplicationOn(v.App, w))).Busy {
+	if relay.ClusterOf(v.report(w, work.ApplicationOn(v.App, w))).Busy {
 		words += ". An operation still runs on the cluster, and may deploy newer commits: terminate the operation on the cluster"
 	}
 	return words, false
@@ -90,10 +90,10 @@ func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !work.CarriesRequest(w) {
 		return work.Freeze(w)
 	}
-	last := work.Sent(w).Last
-	requests, unanswered := answered(v.statuses[w], last, last.ID, operations(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
-	if unanswered || requests.Last.State == relay.OnItsWay {
+	sent := work.Sent(w).Last
+	last, unanswered := sent.Answered(v.statuses[w].result(), sent.ID, relay.ClusterOf(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
+	if unanswered {
 		return w, false
 	}
-	return work.FreezePutBack(w, v.subject(w).app, requests)
+	return work.FreezePutBack(w, v.subject(w).app, last)
 }

@@ -28,7 +28,7 @@ func (v *view) underway(s *subject) *relay.Cluster {
 		return nil
 	}
 	seen := v.report(w, work.ApplicationOn(s.app, w))
-	there := operations(seen)
+	there := relay.ClusterOf(seen)
 	if !unfinished(w, status, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
 		return nil
 	}
@@ -54,15 +54,14 @@ func stopOperation(v *view, s *subject) block {
 	if s.untouched || there == nil {
 		return done
 	}
-	wait := blockf("an operation runs on cluster %s", s.Namespace)
+	hub, wait := s.app.Status.OperationState, blockf("an operation runs on cluster %s", s.Namespace)
 	if updated, changed := work.PrepareRemoval(s.ManifestWork, cascade(s.app)); changed {
 		return wait.changing(s.ManifestWork, updated)
 	}
-	if updated, changed := work.AskVolatile(s.ManifestWork); changed && stopping(s.app) && !work.CarriesRequest(s.ManifestWork) {
+	if updated, changed := work.AskVolatile(s.ManifestWork); changed && hub.Terminating() && !work.CarriesRequest(s.ManifestWork) {
 		return wait.changing(s.ManifestWork, updated) // the termination is for a single version of the cluster's Application
 	}
 	there.Ready = v.statuses[s.ManifestWork].outcome != "" // for any content of the work
-	hub := s.app.Status.OperationState
 	if hub == nil || !relay.Terminate(hub, work.Sent(s.ManifestWork).Last, *there) {
 		return wait
 	}
@@ -90,7 +89,7 @@ func (v *view) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 	switch {
 	case hub == nil || hub.StartedAt != there.StartedAt || v.deletionRequested(w):
 		return "; to shorten the wait, terminate the operation on the cluster"
-	case hub.Phase == "Terminating":
+	case hub.Terminating():
 		return "; the operation was asked to stop"
 	}
 	return fmt.Sprintf("; to shorten the wait, terminate the operation with kubectl -n %s patch applications.argoproj.io %s --type merge "+
@@ -147,7 +146,7 @@ func (p *Plan) withdrawOperation(w *workv1.ManifestWork) {
 	if p.hub().Operation != nil {
 		return
 	}
-	p.hub().Operation, p.TellFirst = none, true
+	p.hub().Operation, p.TellFirst = relay.NoOperation, true
 	p.Events = append(p.Events, Event{
 		Related: w, Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
 		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which will be deleted, so Towline removed the "+

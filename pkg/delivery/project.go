@@ -59,7 +59,7 @@ type shown struct {
 func shownOf(app, as *argocd.Application) shown {
 	out := shown{
 		own:          shows(app),
-		stopping:     stopping(app),
+		stopping:     app.Status.OperationState.Terminating(),
 		unsettled:    unsettled(app),
 		reconciledAt: app.Status.ReconciledAt,
 	}

@@ -54,7 +54,7 @@ func TestRelay(t *testing.T) {
 	asksRefresh := func() *fixture.ApplicationBuilder { return app().Annotation(apis.AnnotationRefresh, "hard") }
 	refreshing := func(w *workv1.ManifestWork) { // the work while a refresh is on its way
 		r := relay.Refresh{Kind: "hard", ID: "r1", Since: now.Add(-time.Second)}
-		of, err := work.Render(asksRefresh().Obj(), work.Requests{Refresh: r, Volatile: true})
+		of, err := work.Render(asksRefresh().Obj(), work.Requests{Stored: relay.Stored{Refresh: r}, Volatile: true})
 		if err != nil {
 			t.Fatal(err)
 		}

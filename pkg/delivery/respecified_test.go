@@ -34,7 +34,7 @@ func TestRespecified(t *testing.T) {
 	}
 	carries := func(spec string, r relay.Refresh) func(*workv1.ManifestWork) {
 		return func(w *workv1.ManifestWork) {
-			of, err := work.Render(app().Spec(spec).Obj(), work.Requests{Refresh: r, Volatile: r.Kind != "", Uncompared: r.Kind != ""})
+			of, err := work.Render(app().Spec(spec).Obj(), work.Requests{Stored: relay.Stored{Refresh: r, Uncompared: r.Kind != ""}, Volatile: r.Kind != ""})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,17 +108,6 @@ func TestRespecified(t *testing.T) {
 	})
 }
 
-// TestLate: the Application shows since when Towline has asked the cluster for the comparison of a change.
-func TestLate(t *testing.T) {
-	d := relaying{view: &view{Facts: &Facts{}}, to: app().Obj()}
-	d.late(now)
-	if want := "cluster cluster1 has not compared the new form, although Towline has requested a comparison since " +
-		"" + now.UTC().Format(time.RFC3339); d.refresh == nil ||
-		!strings.Contains(*d.refresh, want) || d.refreshEnds {
-		t.Errorf("says %v, want %q", d.refresh, want)
-	}
-}
-
 // TestAnOperationRunsWithTheSpecOfTheHub: a sync requested together with a change of the spec waits until the cluster
 // has the change.
 func TestAnOperationRunsWithTheSpecOfTheHub(t *testing.T) {
@@ -142,37 +131,5 @@ func TestAnOperationRunsWithTheSpecOfTheHub(t *testing.T) {
 		if _, whole := work.Carried(plan.Steps[0].Work); whole == carriesOperation {
 			t.Errorf("the work has %s, and goes on with the Application: %v", spec, whole)
 		}
-	}
-}
-
-// TestChangedAt: the work of a set's Application stores the revision at the change of the spec, until the Application
-// is synced or has another revision.
-func TestChangedAt(t *testing.T) {
-	feedback := func(sync, revision string) *argocd.Sync { return &argocd.Sync{Status: sync, Revision: revision} }
-	for title, tc := range map[string]struct {
-		app         *fixture.ApplicationBuilder
-		before      string
-		respecified bool
-		uncompared  bool
-		there       *argocd.Sync
-		want        string
-	}{
-		"changed":                      {ofSet(), "", true, false, feedback("Synced", "a"), "a"},
-		"changed, standalone":          {app(), "", true, false, feedback("Synced", "a"), ""},
-		"nothing reported":             {ofSet(), "", true, false, nil, ""},
-		"not compared yet":             {ofSet(), "a", false, true, feedback("Synced", "a"), "a"},
-		"compared":                     {ofSet(), "a", false, false, feedback("OutOfSync", "a"), "a"},
-		"compared, without difference": {ofSet(), "a", false, false, feedback("Synced", "a"), ""},
-		"changed again":                {ofSet(), "a", true, false, feedback("OutOfSync", "a"), "a"},
-		"a new commit":                 {ofSet(), "a", false, false, feedback("OutOfSync", "b"), ""},
-		"not heard of for now":         {ofSet(), "a", false, false, nil, "a"},
-		"at rest":                      {ofSet(), "", false, false, feedback("Synced", "a"), ""},
-	} {
-		t.Run(title, func(t *testing.T) {
-			d := relaying{view: &view{Facts: &Facts{}}, to: tc.app.Obj()}
-			if got := d.changedAt(tc.before, tc.respecified, tc.uncompared, tc.there); got != tc.want {
-				t.Errorf("got %q", got)
-			}
-		})
 	}
 }

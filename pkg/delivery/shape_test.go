@@ -15,7 +15,7 @@ import (
 // are counted.
 func TestShape(t *testing.T) {
 	shape.Users(t, "decision", 39)
-	shape.Users(t, "relaying", 16)
+	shape.Users(t, "relaying", 10)
 	shape.Depth(t, "Decide", 8)
 }
 

@@ -70,7 +70,7 @@ func workStateOf(w *workv1.ManifestWork) workState {
 		return s
 	}
 	seen := feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
-	s.operation, s.edit, s.detailed = operations(&seen), seen.Edit, seen.Detailed
+	s.operation, s.edit, s.detailed = relay.ClusterOf(&seen), seen.Edit, seen.Detailed
 	s.compared = work.AsksCompared(w) && answersByCondition(w, status, &seen)
 	if o := seen.Status.OperationState; o != nil {
 		s.phase = o.Phase

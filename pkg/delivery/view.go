@@ -11,7 +11,6 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/managedcluster"
-	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -211,15 +210,6 @@ func reportedOn(app *argocd.Application) bool {
 	known := app.Status
 	known.Conditions = nil // from the hub itself
 	return !known.Empty() || len(known.Unreadable) > 0
-}
-
-// operations returns the cluster's report about operations.
-func operations(seen *feedback.Observation) relay.Cluster {
-	c := relay.Cluster{Version: seen.Version, Taken: seen.Taken, Pending: seen.Pending}
-	if s := seen.Status.OperationState; s != nil {
-		c.Busy, c.StartedAt = s.Running(), s.StartedAt
-	}
-	return c
 }
 
 // cascade returns the finalizers that the cluster's Application must have at its removal, from the hub's Application.

@@ -1,6 +1,6 @@
 // Package relay decides how a request on a hub Application reaches the cluster: an operation (sync) and its termination
-// exactly once, a refresh at least once. The package is pure: the propagation controller executes the decisions. All
-// state is in API objects, so the process may restart between any two steps.
+// exactly once, a refresh at least once. Decide is a pure function from Facts to an Answer: package delivery asks, and
+// carries out the answer. All state is in API objects, so the process may restart between any two steps.
 //
 // First, Towline adds an identity to the operation on the hub Application, as an entry of the operation's info list.
 // Argo CD keeps the info list in status.operationState, and the identity comes back as feedback. Then the work carries

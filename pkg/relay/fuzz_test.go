@@ -1,12 +1,10 @@
-package relay_test
+package relay
 
 import (
 	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/towline-io/towline/pkg/relay"
 )
 
 // FuzzAnnotations checks that a parsed annotation stays equal after String and a second parse, for any content from a
@@ -19,15 +17,15 @@ func FuzzAnnotations(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, annotation string) {
-		sent := relay.ParseSent(annotation)
-		if again := relay.ParseSent(sent.String()); again != sent {
+		sent := ParseSent(annotation)
+		if again := ParseSent(sent.String()); again != sent {
 			t.Errorf("%q reads as %+v, and then as %+v", annotation, sent, again)
 		}
-		refresh := relay.ParseRefresh(annotation)
-		if again := relay.ParseRefresh(refresh.String()); again != refresh {
+		refresh := ParseRefresh(annotation)
+		if again := ParseRefresh(refresh.String()); again != refresh {
 			t.Errorf("%q reads as %+v, and then as %+v", annotation, refresh, again)
 		}
-		if late, _ := sent.Retry(now); late.ID != sent.ID || late.Version != sent.Version && (sent.State != relay.Failed || late.Version != "") {
+		if late, _ := sent.retry(now); late.ID != sent.ID || late.Version != sent.Version && (sent.State != Failed || late.Version != "") {
 			t.Errorf("%+v is tried again as %+v", sent, late)
 		}
 	})
@@ -40,23 +38,23 @@ func FuzzIdentities(f *testing.F) {
 	f.Add([]byte(`{"info":[{"name":"apps.open-cluster-management.io/request","value":"1-a"}],"retry":{"limit":9007199254740993}}`), "-")
 	f.Add([]byte(`{"info":null,"sync":null}`), "a b")
 	f.Fuzz(func(t *testing.T, operation []byte, random string) {
-		id := relay.NewID(now, random)
-		with, err := relay.WithID(operation, id)
+		id := newID(now, random)
+		with, err := WithID(operation, id)
 		if err != nil {
-			if relay.Digest(operation) != "" {
+			if Digest(operation) != "" {
 				t.Errorf("%q has a digest and cannot have an identity", operation)
 			}
 			return
 		}
-		if got := relay.ID(with); got != id && got != "" {
+		if got := ID(with); got != id && got != "" {
 			t.Errorf("%q has the identity %q in place of %q", with, got, id)
 		} else if got == "" && random != "" && len(random) <= 64 && strings.Trim(random, "0123456789abcdefghijklmnopqrstuvwxyz-") == "" {
 			t.Errorf("%q has lost the identity %q", with, id)
 		}
-		if relay.Digest(with) != relay.Digest(operation) || relay.Digest(operation) == "" {
+		if Digest(with) != Digest(operation) || Digest(operation) == "" {
 			t.Errorf("%q and %q have different digests", operation, with)
 		}
-		again, err := relay.WithID(with, id)
+		again, err := WithID(with, id)
 		if err != nil || !bytes.Equal(again, with) {
 			t.Errorf("%q becomes %q, %v", with, again, err)
 		}
@@ -100,34 +98,34 @@ func FuzzOperation(f *testing.F) {
 	f.Add("1-first", "", "7", "", "1-x", "1-x", "", uint8(1))
 	f.Add("", "1-first", "8", "7", "1-first", "", "failed", uint8(7))
 	f.Fuzz(func(t *testing.T, id, sentID, version, sentVersion, taken, pending, state string, flags uint8) {
-		wanted, err := relay.WithID([]byte(`{"sync":{}}`), id)
+		wanted, err := WithID([]byte(`{"sync":{}}`), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent := relay.Sent{State: relay.State(state), ID: sentID, Version: sentVersion}
+		sent := Sent{State: State(state), ID: sentID, Version: sentVersion}
 		if flags&4 != 0 {
-			sent.Digest = relay.Digest(wanted)
+			sent.Digest = Digest(wanted)
 		}
-		there := relay.Cluster{Version: version, Taken: taken, Pending: pending, Ready: flags&1 != 0, Busy: flags&2 != 0}
-		named := relay.ID(wanted) != ""
-		switch relay.Operation(wanted, sent, there) {
-		case relay.Send:
+		there := Cluster{Version: version, Taken: taken, Pending: pending, Ready: flags&1 != 0, Busy: flags&2 != 0}
+		named := ID(wanted) != ""
+		switch nextAction(wanted, sent, there) {
+		case actionSend:
 			if !named || there.Busy || pending != "" || version == "" || !there.Ready || taken == id || sentID == id && sentVersion == version {
 				t.Errorf("%s is sent by %+v to %+v", wanted, sent, there)
 			}
-		case relay.Clear:
-			here := named && (taken == id || sentID == id && sent.State == relay.Delivered)
-			same := !named && there.Busy && taken == sentID && taken != "" && sent.Digest == relay.Digest(wanted)
+		case actionClear:
+			here := named && (taken == id || sentID == id && sent.State == Delivered)
+			same := !named && there.Busy && taken == sentID && taken != "" && sent.Digest == Digest(wanted)
 			if !here && !same {
 				t.Errorf("%s is taken off by %+v and %+v", wanted, sent, there)
 			}
-		case relay.Stamp:
+		case actionStamp:
 			if named || there.Busy || pending != "" {
 				t.Errorf("%s is given another identity by %+v", wanted, there)
 			}
-		case relay.Drop:
+		case actionDrop:
 			t.Errorf("%s asks for something", wanted)
-		case relay.None:
+		case actionNone:
 		}
 	})
 }

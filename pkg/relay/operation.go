@@ -11,25 +11,25 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Action is the next step for a request.
-type Action int
+// action is the next step for a request.
+type action int
 
 const (
-	// None means that the hub has no request, or that the request must wait.
-	None Action = iota
+	// actionNone means that the hub has no request, or that the request must wait.
+	actionNone action = iota
 
-	// Stamp means: give the hub's operation an identity. Send follows later.
-	Stamp
+	// actionStamp means: give the hub's operation an identity. actionSend follows later.
+	actionStamp
 
-	// Send means: let the work carry the request instead of the Application.
-	Send
+	// actionSend means: let the work carry the request instead of the Application.
+	actionSend
 
-	// Clear means: the cluster has accepted the hub's operation, or already runs an equal operation. Remove the
+	// actionClear means: the cluster has accepted the hub's operation, or already runs an equal operation. Remove the
 	// operation from the hub.
-	Clear
+	actionClear
 
-	// Drop means: the hub's operation is empty. Remove the operation from the hub.
-	Drop
+	// actionDrop means: the hub's operation is empty. Remove the operation from the hub.
+	actionDrop
 )
 
 // Cluster is the known state of operations on the cluster's Application. All fields come from one version of the
@@ -57,31 +57,31 @@ type Cluster struct {
 	Ready bool
 }
 
-// Operation returns the next step for the hub's operation. wanted is the JSON of the operation, empty for none. sent is
+// nextAction returns the next step for the hub's operation. wanted is the JSON of the operation, empty for none. sent is
 // the last request in the work. The caller does not ask while a request is under way.
-func Operation(wanted []byte, sent Sent, there Cluster) Action {
+func nextAction(wanted []byte, sent Sent, there Cluster) action {
 	id := ID(wanted)
 	switch {
 	case len(wanted) == 0:
-		return None
+		return actionNone
 	case !syncs(wanted):
-		return Drop
+		return actionDrop
 	case id != "" && there.Taken == id:
-		return Clear
+		return actionClear
 	case id == "" && there.Busy && there.Taken != "" && there.Taken == sent.ID && Digest(wanted) == sent.Digest:
-		return Clear // the user repeated a running operation: Argo CD would refuse the repetition
+		return actionClear // the user repeated a running operation: Argo CD would refuse the repetition
 	case there.Busy || there.Pending != "":
-		return None // wait for the end of the running operation, or for Argo CD to begin
+		return actionNone // wait for the end of the running operation, or for Argo CD to begin
 	case id == "":
-		return Stamp
+		return actionStamp
 	case sent.ID == id && sent.Version == there.Version:
-		return None // the cluster has not reported a result yet
+		return actionNone // the cluster has not reported a result yet
 	case there.Version == "" || !there.Ready:
-		return None
+		return actionNone
 	case sent.ID == id && sent.State == Delivered:
-		return Clear // the operation was delivered and is over; a later operation has begun
+		return actionClear // the operation was delivered and is over; a later operation has begun
 	}
-	return Send
+	return actionSend
 }
 
 // syncs returns whether an operation has a sync. Argo CD (2.14) fails an operation without one. A patch of an already
@@ -94,11 +94,11 @@ func syncs(operation []byte) bool {
 	return json.Unmarshal(operation, &o) != nil || len(o.Sync) > 0 // WithID reports unreadable JSON
 }
 
-// identity matches the results of NewID.
+// identity matches the results of newID.
 var identity = regexp.MustCompile(`^[0-9]{1,20}-[0-9A-Za-z-]{1,64}$`)
 
-// NewID returns an identity. The identity begins with its creation time, as a help for people.
-func NewID(now time.Time, random string) string {
+// newID returns an identity. The identity begins with its creation time, as a help for people.
+func newID(now time.Time, random string) string {
 	return strconv.FormatInt(now.Unix(), 10) + "-" + random
 }
 

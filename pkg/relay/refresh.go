@@ -56,30 +56,30 @@ func parseSecond(text string) (time.Time, bool) {
 	return t, err == nil && t.UTC().Format(time.RFC3339) == text
 }
 
-// Outcome is the progress of a refresh.
-type Outcome int
+// outcome is the progress of a refresh.
+type outcome int
 
 const (
-	// Waiting means: the cluster has not answered, or no refresh exists.
-	Waiting Outcome = iota
+	// waiting means: the cluster has not answered, or no refresh exists.
+	waiting outcome = iota
 
-	// Done means: the cluster has compared the Application since the refresh.
-	Done
+	// done means: the cluster has compared the Application since the refresh.
+	done
 
-	// TimedOut means: the cluster has not compared the Application before RefreshDeadline.
-	TimedOut
+	// timedOut means: the cluster has not compared the Application before RefreshDeadline.
+	timedOut
 
-	// Late means: the cluster has not compared a change before ChangeDeadline. The request stays.
-	Late
+	// late means: the cluster has not compared a change before ChangeDeadline. The request stays.
+	late
 )
 
-// Next returns the refresh for the work, its outcome, and the time until the next check without a change. kind is the
+// next returns the refresh for the work, its outcome, and the time until the next check without a change. kind is the
 // refresh that the hub requests, empty for none. A time of zero means no check. answered is true if the cluster has
-// compared the Application since it applied this refresh. id is the identity for a new refresh. After Done and
-// TimedOut, the caller removes the refresh from the work and from the hub.
+// compared the Application since it applied this refresh. id is the identity for a new refresh. After done and
+// timedOut, the caller removes the refresh from the work and from the hub.
 //
 // Towline's own refresh after a change never times out, because no user waits for the refresh.
-func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {
+func (r Refresh) next(kind, id string, answered bool, now time.Time) (Refresh, outcome, time.Duration) {
 	deadline := RefreshDeadline
 	if kind == apis.RefreshSpecChanged {
 		deadline = ChangeDeadline
@@ -87,15 +87,15 @@ func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, O
 	left := deadline - now.Sub(r.Since)
 	switch {
 	case kind == "":
-		return Refresh{}, Waiting, 0
+		return Refresh{}, waiting, 0
 	case r.Kind != kind:
-		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, Waiting, deadline
+		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, waiting, deadline
 	case answered:
-		return r, Done, 0
+		return r, done, 0
 	case left <= 0 && kind == apis.RefreshSpecChanged:
-		return r, Late, 0
+		return r, late, 0
 	case left <= 0:
-		return r, TimedOut, 0
+		return r, timedOut, 0
 	}
-	return r, Waiting, left
+	return r, waiting, left
 }

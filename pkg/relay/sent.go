@@ -56,9 +56,9 @@ type Sent struct {
 	Since time.Time
 }
 
-// Retry returns the request as valid at now, and the remaining wait of a failed request. After the wait, the request
+// retry returns the request as valid at now, and the remaining wait of a failed request. After the wait, the request
 // has no Version: Towline sends the request again for the current version.
-func (s Sent) Retry(now time.Time) (Sent, time.Duration) {
+func (s Sent) retry(now time.Time) (Sent, time.Duration) {
 	if s.State != Failed {
 		return s, 0
 	}

@@ -13,7 +13,7 @@ func TerminationID(startedAt string) string { return terminatePrefix + startedAt
 // request is under way. Terminate repeats a request if the cluster's Application has changed and the operation still
 // runs: Argo CD may have overwritten the first request.
 func Terminate(hub *argocd.OperationState, sent Sent, there Cluster) bool {
-	asked := hub.Phase == "Terminating" && there.Busy && hub.StartedAt == there.StartedAt
+	asked := hub.Terminating() && there.Busy && hub.StartedAt == there.StartedAt
 	again := sent.ID != TerminationID(there.StartedAt) || sent.Version != there.Version
 	return asked && again && there.Version != "" && there.Ready
 }
@@ -21,10 +21,10 @@ func Terminate(hub *argocd.OperationState, sent Sent, there Cluster) bool {
 // Withdraws returns whether a termination on the hub withdraws the hub's waiting operation, while the cluster runs no
 // operation. The result is false for a termination already sent to the cluster for the ended operation.
 func Withdraws(hub *argocd.OperationState, sent Sent) bool {
-	return hub != nil && hub.Phase == "Terminating" && sent.ID != TerminationID(hub.StartedAt)
+	return hub.Terminating() && sent.ID != TerminationID(hub.StartedAt)
 }
 
-// Stopped returns whether the operation with a requested stop has ended on the cluster.
-func Stopped(sent Sent, there Cluster) bool {
+// stopped returns whether the operation with a requested stop has ended on the cluster.
+func stopped(sent Sent, there Cluster) bool {
 	return !there.Busy && there.StartedAt != "" && sent.ID == TerminationID(there.StartedAt)
 }

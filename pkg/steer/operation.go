@@ -89,7 +89,7 @@ func planStop(f *Facts, _ Request) (*Change, *Refusal) {
 	app := f.App
 	state := app.Status.OperationState
 	switch {
-	case state.Running() && state.Phase == "Terminating":
+	case state.Terminating():
 		return nothing("the operation is being terminated already")
 	case state.Running():
 		return change(f, argocd.Patch{Status: json.RawMessage(`{"operationState":{"phase":"Terminating"}}`)},

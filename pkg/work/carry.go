@@ -44,10 +44,10 @@ type Request struct {
 func CarriesRequest(w *workv1.ManifestWork) bool { return Sent(w).Last.State == relay.OnItsWay }
 
 // Sent returns the requests stored in the annotations of a work.
-func Sent(w *workv1.ManifestWork) Requests {
+func Sent(w *workv1.ManifestWork) relay.Stored {
 	at, uncompared := strings.CutPrefix(w.Annotations[apis.AnnotationChangedAt], apis.ChangedUncompared)
 	at = strings.TrimSpace(at)
-	return Requests{
+	return relay.Stored{
 		Refresh:   relay.ParseRefresh(w.Annotations[apis.AnnotationRefreshSent]),
 		Last:      relay.ParseSent(w.Annotations[apis.AnnotationRequestSent]),
 		ChangedAt: at, Uncompared: uncompared,

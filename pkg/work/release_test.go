@@ -27,7 +27,7 @@ func rendered(t *testing.T, requests work.Requests) *workv1.ManifestWork {
 
 func TestRelease(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
-	onItsWay := rendered(t, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	onItsWay := rendered(t, work.Requests{Stored: relay.Stored{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}})
 	if err := work.Carry(onItsWay, app, work.Request{Operation: json.RawMessage(`{"sync":{}}`), Version: "7"}); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func TestRemovable(t *testing.T) {
 // the mark of ownership.
 func TestReleaseOfARequestWithoutAnApplication(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
-	w, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	w, err := work.Render(app, work.Requests{Stored: relay.Stored{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}})
 	if err == nil {
 		err = work.Carry(w, app, work.Request{Operation: json.RawMessage(`{"sync":{}}`), Version: "7"})
 	}

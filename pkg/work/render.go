@@ -35,11 +35,7 @@ func (e *TooLargeError) Error() string {
 
 // Requests are the requests of a user to the cluster's Argo CD through the hub Application, as stored in the work.
 type Requests struct {
-	// Refresh is a refresh on its way, carried by the Application.
-	Refresh relay.Refresh
-
-	// Last is the last operation or termination carried by the work.
-	Last relay.Sent
+	relay.Stored
 
 	// Sources are the names of the repositories that the last operation may read through the hub, besides the
 	// repositories in the spec.
@@ -54,11 +50,6 @@ type Requests struct {
 
 	// Watched is true if the work agent watches the Application because of another work; see WatchPlace.
 	Watched bool
-
-	// ChangedAt is the revision in AnnotationChangedAt; empty for none. Uncompared is true until the cluster has
-	// compared the present content of the Application.
-	ChangedAt  string
-	Uncompared bool
 }
 
 // Render returns the ManifestWork that carries an Application, and requests, to its cluster. For an Application that

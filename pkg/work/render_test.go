@@ -39,7 +39,7 @@ func TestRenderGolden(t *testing.T) {
 	}
 	requests := map[string]work.Requests{
 		"standalone": {Watched: true, Details: true},
-		"refresh":    {Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}, Volatile: true},
+		"refresh":    {Stored: relay.Stored{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}, Volatile: true},
 	}
 	for title, b := range tests {
 		t.Run(title, func(t *testing.T) {

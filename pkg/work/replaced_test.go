@@ -95,7 +95,7 @@ func TestFreezePutBackOfTheReplaced(t *testing.T) {
 	before := sentWith(t, `{"destination":{},"source":{"path":"old"},"syncPolicy":{"automated":{},"retry":{"limit":2}}}`)
 	w, _ := requested(t, before)
 	app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"source":{"path":"new"}}`).Obj()
-	got, changed := work.FreezePutBack(w, app, work.Requests{})
+	got, changed := work.FreezePutBack(w, app, relay.Sent{})
 	if !changed {
 		t.Fatal("no change")
 	}

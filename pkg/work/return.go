@@ -11,6 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/payload"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // form is one way to replace the request in a work: form changes the work, and reports whether the way is open.
@@ -106,12 +107,12 @@ func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []str
 // FreezePutBack is Freeze for a work with a request that the agent has answered. The replaced Application replaces the
 // request. last is the result of the request, and is stored in the work. If the work does not store the replaced
 // Application, FreezePutBack changes the work only if the hub's Application is still the same.
-func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
+func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last relay.Sent) (*workv1.ManifestWork, bool) {
 	out := w.DeepCopy()
 	if bringBack(out, stored, unchangedOnHub(app)) != nil {
 		return w, false
 	}
-	if sent := last.Last.String(); sent != "" {
+	if sent := last.String(); sent != "" {
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, sent)
 	}
 	if updated, changed := Freeze(out); changed {

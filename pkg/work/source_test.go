@@ -60,7 +60,7 @@ func TestReleaseReadsDirectly(t *testing.T) {
 	if !changed {
 		t.Fatal("the work names no repositories")
 	}
-	request, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	request, err := work.Render(app, work.Requests{Stored: relay.Stored{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

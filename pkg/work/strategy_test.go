@@ -24,8 +24,8 @@ func ignores(w *workv1.ManifestWork) bool {
 // applies a request once.
 func TestApplied(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
-	refresh := work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}
-	asked := work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}
+	refresh := work.Requests{Stored: relay.Stored{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}}
+	asked := work.Requests{Stored: relay.Stored{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}}
 	for title, tc := range map[string]struct {
 		requests work.Requests
 		carry    *work.Request
@@ -60,7 +60,7 @@ func TestTextsDiffer(t *testing.T) {
 	text := func(spec string) string {
 		app := fixture.Application("guestbook").Obj()
 		app.Spec.Raw = []byte(spec)
-		w, err := work.Render(app, work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}})
+		w, err := work.Render(app, work.Requests{Stored: relay.Stored{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,6 +47,9 @@ func (o *OperationState) Running() bool {
 	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
 }
 
+// Terminating returns whether the operation was asked to stop. A nil state has no operation.
+func (o *OperationState) Terminating() bool { return o != nil && o.Phase == "Terminating" }
+
 // Operation is a request to sync, as far as Towline shows it.
 type Operation struct {
 	// InitiatedBy is the user or the sync policy behind the operation.
