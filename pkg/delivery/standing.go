@@ -74,7 +74,7 @@ func (p *Plan) standing(f *Facts) Standing {
 	}
 	switch p.Intent {
 	case End, HandBack:
-		return Standing{State: Deleting, Since: deletedAt(f.App)}
+		return Standing{State: Deleting, Since: f.App.DeletionTimestamp.Time}
 	case Release, Disown:
 		return Standing{State: ReleasedState, Since: p.since(f, releasing)}
 	}
@@ -139,13 +139,6 @@ func (p *Plan) since(f *Facts, conditionTypes ...string) (first time.Time) {
 		}
 	}
 	return first
-}
-
-func deletedAt(app *argocd.Application) time.Time {
-	if app.DeletionTimestamp == nil {
-		return time.Time{}
-	}
-	return app.DeletionTimestamp.Time
 }
 
 func unix(seconds int64) time.Time {

@@ -20,7 +20,7 @@ func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if w.Labels[apis.LabelPull] != "" || w.Annotations[apis.AnnotationHubName] != "" {
 		return true
 	}
-	return holds(w, func(held *argocd.Application) bool { return held.Name == app.Name })
+	return slices.ContainsFunc(Targets(w), func(t types.NamespacedName) bool { return t.Name == app.Name })
 }
 
 // HubApplication returns the key of the hub Application from a work's annotations, and whether the annotations have a
@@ -33,7 +33,7 @@ func HubApplication(w metav1.Object) (types.NamespacedName, bool) {
 
 // CarriesTo reports whether a work carries an Application to the given namespace and name on its cluster.
 func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
-	return holds(w, func(held *argocd.Application) bool { return held.Name == key.Name && held.Namespace == key.Namespace })
+	return slices.Contains(Targets(w), key)
 }
 
 // Targets returns the namespaces and names, on the cluster, of the Applications in a work.
@@ -55,25 +55,4 @@ func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 		}
 	}
 	return nil, false
-}
-
-// holds reports whether a work has an Application accepted by the function wanted.
-func holds(w *workv1.ManifestWork, wanted func(*argocd.Application) bool) bool {
-	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool {
-		held := payload.Read(m.Raw)
-		return held != nil && wanted(held)
-	})
-}
-
-// Behind reports whether the spec of the Application in a work differs from the present spec of app: see payload.Behind.
-func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
-	there, ok := Carried(w)
-	return ok && payload.Behind(there, app)
-}
-
-// Respecified reports whether an Application now deploys different content than the Application in its work: see
-// payload.Respecified. The result is false for a work with a request.
-func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
-	there, ok := Carried(w)
-	return ok && payload.Respecified(there, app)
 }

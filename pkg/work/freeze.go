@@ -20,9 +20,8 @@ func Frozen(w *workv1.ManifestWork) bool {
 func RunsByItself(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	if CarriesRequest(w) {
-		if held, ok = Replaced(w); !ok {
-			return true
-		}
+		held, _ = Replaced(w)
+		return held == nil || payload.RunsByItself(held)
 	}
 	return ok && payload.RunsByItself(held)
 }

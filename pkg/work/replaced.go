@@ -24,18 +24,13 @@ const MaxReplaced = 40 * 1024
 // returns false, if the Application is too large.
 func KeepReplaced(out, before *workv1.ManifestWork) bool {
 	kept, fits := PackReplaced(before)
-	StoreReplaced(out, kept)
-	return fits
-}
-
-// StoreReplaced stores in out, a work with a request, the text of PackReplaced.
-func StoreReplaced(out *workv1.ManifestWork, kept string) {
 	if kept != "" {
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
 	}
+	return fits
 }
 
-// PackReplaced returns the Application in a work, for StoreReplaced; empty for none. The bool is false if the Application
+// PackReplaced returns the Application in a work, as KeepReplaced stores the Application; empty for none. The bool is false if the Application
 // is too large.
 func PackReplaced(before *workv1.ManifestWork) (kept string, fits bool) {
 	if CarriesRequest(before) {
@@ -53,15 +48,10 @@ func PackReplaced(before *workv1.ManifestWork) (kept string, fits bool) {
 	return kept, true
 }
 
-// Replaced returns the Application that the request in a work has replaced, with metadata and spec, and whether the work
-// stores a readable Application of the same name. The cluster can write the annotation.
-func Replaced(w *workv1.ManifestWork) (*argocd.Application, bool) {
-	held, _ := replaced(w)
-	return held, held != nil
-}
-
-// replaced returns the Application for Replaced, and the manifest of the Application; nil without a stored Application.
-func replaced(w *workv1.ManifestWork) (*argocd.Application, []byte) {
+// Replaced returns the Application that the request in a work has replaced, with metadata and spec, and the manifest of
+// the Application. Both are nil if the work stores no readable Application of the same name. The cluster can write the
+// annotation.
+func Replaced(w *workv1.ManifestWork) (*argocd.Application, []byte) {
 	if !CarriesRequest(w) || len(w.Spec.ManifestConfigs) != 1 {
 		return nil, nil
 	}

@@ -40,9 +40,9 @@ func TestReplaced(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			before := sentWith(t, tc.spec)
 			w, fits := requested(t, before)
-			got, ok := work.Replaced(w)
-			if !fits || !ok || work.RunsByItself(w) != tc.runs {
-				t.Fatalf("fits %v, stored %v, runs by itself %v", fits, ok, work.RunsByItself(w))
+			got, raw := work.Replaced(w)
+			if !fits || raw == nil || work.RunsByItself(w) != tc.runs {
+				t.Fatalf("fits %v, stored %s, runs by itself %v", fits, raw, work.RunsByItself(w))
 			}
 			want, _ := work.Carried(before)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -53,10 +53,10 @@ func TestReplaced(t *testing.T) {
 				t.Error("a second request loses the Application")
 			}
 			w.Spec.ManifestConfigs[0].ResourceIdentifier.Name = "other"
-			if _, ok := work.Replaced(w); ok {
+			if held, _ := work.Replaced(w); held != nil {
 				t.Error("an Application of a different name counts")
 			}
-			if _, ok := work.Replaced(before); ok {
+			if held, _ := work.Replaced(before); held != nil {
 				t.Error("a work without a request has a replaced Application")
 			}
 		})
@@ -78,12 +78,12 @@ func TestReplacedIsBounded(t *testing.T) {
 		t.Error("a large Application is stored")
 	}
 	w, fits := requested(t, sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}},"x":"`+strings.Repeat("x", work.MaxPayload-2000)+`"}`))
-	if _, ok := work.Replaced(w); !fits || !ok {
-		t.Errorf("a compressible Application: %v, %v", fits, ok)
+	if held, _ := work.Replaced(w); !fits || held == nil {
+		t.Errorf("a compressible Application: %v, %v", fits, held)
 	}
 	for _, text := range []string{"", "?", "H4sIAAAAAAAA", base64.StdEncoding.EncodeToString([]byte("{}"))} {
 		w.Annotations[apis.AnnotationReplaced] = text
-		if _, ok := work.Replaced(w); ok || !work.RunsByItself(w) {
+		if held, _ := work.Replaced(w); held != nil || !work.RunsByItself(w) {
 			t.Errorf("%q is read", text)
 		}
 	}

@@ -35,7 +35,7 @@ func bringBack(w *workv1.ManifestWork, forms ...form) error {
 
 // stored is the Application that the request has replaced, from the annotation of the work.
 func stored(w *workv1.ManifestWork) (bool, error) {
-	_, raw := replaced(w)
+	_, raw := Replaced(w)
 	if raw == nil {
 		return false, nil
 	}
