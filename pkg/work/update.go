@@ -100,9 +100,7 @@ func sameConditionRules(a, b []workv1.ConditionRule) bool {
 }
 
 func sameRule(a, b workv1.FeedbackRule) bool {
-	x, y := a.JsonPaths, b.JsonPaths
-	shared := len(x) == len(y) && len(x) > 0 && &x[0] == &y[0] // the caches and Render share the slices
-	return a.Type == b.Type && (shared || slices.Equal(x, y))
+	return a.Type == b.Type && slices.Equal(a.JsonPaths, b.JsonPaths)
 }
 
 func sameManifests(a, b []workv1.Manifest) bool {
