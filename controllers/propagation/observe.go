@@ -139,25 +139,25 @@ func (seen *observation) canHaveHad(ctx context.Context, key types.NamespacedNam
 		!slices.ContainsFunc(index.ApplicationsOfWork(ctx, seen.cache, key), func(owner types.NamespacedName) bool { return owner != seen.Key })
 }
 
-// observeMade reads the works of the Application if the cache does not show them. The cache is behind, or an older
-// controller created the work without the label.
+// observeMade reads the noted works of the Application that the earlier reads from the cache did not show. The cache was
+// behind, and may have caught up since. Or an older controller created the work without the label.
 func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWorks, own types.NamespacedName) error {
 	for _, key := range uncached.of(seen.Key) {
-		cached, err := hub.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
+		w, err := hub.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
+		cached := w != nil
+		if err == nil && !cached {
+			w, err = hub.Get(ctx, seen.live, key, &workv1.ManifestWork{})
+		}
 		if err != nil {
 			return err
 		}
-		var w *workv1.ManifestWork
-		if cached == nil {
-			if w, err = hub.Get(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
-				return err
-			}
+		if cached || w == nil {
+			uncached.forget(seen.Key, key)
 		}
 		switch {
-		case w == nil:
-			uncached.forget(seen.Key, key)
+		case w == nil, slices.ContainsFunc(seen.works(), func(known *workv1.ManifestWork) bool { return client.ObjectKeyFromObject(known) == key }):
 		case key == own:
-			seen.Own, seen.OwnUnwatched = w, true
+			seen.Own, seen.OwnUnwatched = w, !cached
 			if err := seen.observeOwner(ctx); err != nil {
 				return err
 			}
