@@ -48,8 +48,12 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 }
 
 func (o objects) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	works, ok := into.(*workv1.ManifestWorkList)
+	if !ok {
+		return nil // no other work names the Application
+	}
 	for _, w := range o.works {
-		into.(*workv1.ManifestWorkList).Items = append(into.(*workv1.ManifestWorkList).Items, *w)
+		works.Items = append(works.Items, *w)
 	}
 	return nil
 }
@@ -199,6 +203,41 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	c := app.Cluster() + "/guestbook-"
 	if want := []string{c + "00001", c + "00002", c + "00003"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestMadeWorks: each noted work is observed once. The cache may show the work only after the list of works.
+func TestMadeWorks(t *testing.T) {
+	app := fixture.Application("guestbook").UID("00001").Obj()
+	made, own := &workv1.ManifestWork{}, work.Key(app)
+	made.Namespace, made.Name = "cluster9", work.Name(app)
+	there := objects{works: []*workv1.ManifestWork{made}}
+	for name, tc := range map[string]struct {
+		cache, live objects
+		own         types.NamespacedName
+		listed      []*workv1.ManifestWork
+		noted       int
+	}{
+		"missing in the cache":             {live: there, own: own, noted: 1},
+		"in the cache, but not listed":     {cache: there, live: there, own: own},
+		"in the cache and listed":          {cache: there, live: there, own: own, listed: there.works},
+		"the own work, arrived in between": {cache: there, live: there, own: client.ObjectKeyFromObject(made)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var uncached uncachedWorks
+			seen := &observation{cache: tc.cache, live: tc.live, reader: tc.cache}
+			seen.Key, seen.App, seen.Others = client.ObjectKeyFromObject(app), app, tc.listed
+			uncached.note(seen.Key, client.ObjectKeyFromObject(made))
+			if err := seen.observeMade(t.Context(), &uncached, tc.own); err != nil {
+				t.Fatal(err)
+			}
+			if works := seen.works(); len(works) != 1 || works[0].Name != made.Name || (seen.Own == nil) != (tc.own == own) || seen.OwnUnwatched {
+				t.Errorf("observed %d works, own %v, unwatched %v", len(works), seen.Own, seen.OwnUnwatched)
+			}
+			if noted := uncached.of(seen.Key); len(noted) != tc.noted {
+				t.Errorf("still noted: %v", noted)
+			}
+		})
 	}
 }
 
