@@ -124,7 +124,7 @@ func TestRefreshWithAConflict(t *testing.T) {
 
 // TestLeadsAreDue: a work gets one decision in ten seconds, and old decisions leave the memory.
 func TestLeadsAreDue(t *testing.T) {
-	var l leads
+	var led turns
 	began := time.Now()
 	for _, tc := range []struct {
 		name  string
@@ -134,12 +134,17 @@ func TestLeadsAreDue(t *testing.T) {
 		{"a", 0, true}, {"a", time.Second, false}, {"b", 2 * time.Second, true}, {"a", leadInterval, true}, {"b", leadInterval, false},
 		{"c", 3 * leadInterval, true},
 	} {
-		if got := l.due(types.NamespacedName{Name: tc.name}, began.Add(tc.after)); got != tc.want {
+		key, now := types.NamespacedName{Name: tc.name}, began.Add(tc.after)
+		got := led.left(key, now) == 0
+		if got != tc.want {
 			t.Errorf("%s after %v: %t", tc.name, tc.after, got)
 		}
+		if got {
+			led.took(key, now, leadInterval)
+		}
 	}
-	if len(l.all) != 1 {
-		t.Errorf("the memory has %v", l.all)
+	if len(led.until) != 1 {
+		t.Errorf("the memory has %v", led.until)
 	}
 }
 

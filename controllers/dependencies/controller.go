@@ -53,7 +53,7 @@ type Reconciler struct {
 
 	running   controller.Controller
 	leading   singleflight.Group // by the key of the work
-	led       leads
+	led       turns              // of Lead
 	trust     *trust
 	scopes    scopes
 	missing   missing
@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.turns.took(req.NamespacedName, time.Now(), len(seen.Works))
+	r.turns.took(req.NamespacedName, time.Now(), time.Duration(len(seen.Works))*turnPerWork)
 	return r.phases(seen).Run(ctx)
 }
 

@@ -37,9 +37,11 @@ func (r *Reconciler) Lead(ctx context.Context, w *workv1.ManifestWork) error {
 
 // createAhead creates a work, if the decision about the work says so.
 func (r *Reconciler) createAhead(ctx context.Context, key types.NamespacedName) error {
-	if !r.led.due(key, time.Now()) {
+	now := time.Now()
+	if r.led.left(key, now) > 0 {
 		return nil
 	}
+	r.led.took(key, now, leadInterval)
 	seen, err := r.observe(ctx, key)
 	if err != nil {
 		return err

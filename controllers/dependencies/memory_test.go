@@ -16,8 +16,8 @@ func TestTurns(t *testing.T) {
 	if left := turns.left(large, now); left != 0 {
 		t.Errorf("the first decision waits %s", left)
 	}
-	turns.took(small, now, 2)
-	turns.took(large, now, 500)
+	turns.took(small, now, 2*turnPerWork)
+	turns.took(large, now, 500*turnPerWork)
 	for key, want := range map[types.NamespacedName]time.Duration{small: 2 * turnPerWork, large: 500 * turnPerWork} {
 		if left := turns.left(key, now); left != want {
 			t.Errorf("%s waits %s, not %s", key, left, want)

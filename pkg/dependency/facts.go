@@ -297,7 +297,7 @@ func (f *Facts) carriedBy(w *workv1.ManifestWork) carrier {
 		if f.carriers == nil {
 			f.carriers = make(map[*workv1.ManifestWork]carrier, len(f.Works))
 		}
-		c.apps, c.request = carriedBy(w)
+		c = carriedBy(w)
 		f.carriers[w] = c
 	}
 	return c

@@ -22,11 +22,11 @@ type Use struct {
 // Uses returns the Applications of a work, and whether the work carries a request for an Application. A request does
 // not tell the dependencies of its Application. A dependency work has no Applications.
 func Uses(w *workv1.ManifestWork, known Credentials) (uses []Use, request bool) {
-	apps, request := carriedBy(w)
-	for _, app := range apps {
+	c := carriedBy(w)
+	for _, app := range c.apps {
 		uses = append(uses, Use{app.key, Keys(keyOf(w), known, app.spec)})
 	}
-	return uses, request
+	return uses, c.request
 }
 
 // Keys returns the keys of an Application's possible dependency works, from the key of the own work and the spec.
@@ -59,8 +59,7 @@ func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 // namespaces. Ahead leaves out the AppProject and the namespace that every Argo CD has.
 func (o Options) Ahead(w *workv1.ManifestWork) []types.NamespacedName {
 	var keys []types.NamespacedName
-	apps, _ := carriedBy(w)
-	for _, app := range apps {
+	for _, app := range carriedBy(w).apps {
 		if o.Projects && app.spec.Project != argocd.DefaultProject {
 			keys = append(keys, ProjectKey(w.Namespace, app.spec.Project))
 		}
@@ -83,21 +82,21 @@ type carrier struct {
 	request bool
 }
 
-func carriedBy(w *workv1.ManifestWork) (apps []carried, request bool) {
+func carriedBy(w *workv1.ManifestWork) (c carrier) {
 	if _, ok := KindOf(w.Name); ok {
-		return nil, false
+		return c
 	}
 	for _, m := range w.Spec.Workload.Manifests {
 		app := &argocd.Application{}
 		switch {
 		case json.Unmarshal(m.Raw, app) != nil || app.Kind != argocd.Kind:
 		case len(app.Spec.Raw) == 0:
-			request = true
+			c.request = true
 		default:
-			apps = append(apps, carried{types.NamespacedName{Namespace: app.Namespace, Name: app.Name}, readSent(app)})
+			c.apps = append(c.apps, carried{types.NamespacedName{Namespace: app.Namespace, Name: app.Name}, readSent(app)})
 		}
 	}
-	return apps, request
+	return c
 }
 
 // releasedTo returns the released Applications of the cluster that use the dependency, including Applications being
