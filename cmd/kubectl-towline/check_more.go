@@ -32,38 +32,19 @@ func (r *factReader) addOns(ctx context.Context) error {
 		for i := range page.Items {
 			a := &page.Items[i]
 			if c, known := by[a.GetNamespace()]; known {
-				c.AddOns[a.GetName()] = available(a)
+				c.AddOns[a.GetName()] = reading.Condition(a, "Available")["status"] == "True"
 			}
 		}
 		return nil
 	}))
 }
 
-// available reports whether the condition Available of an object is True.
-func available(obj *unstructured.Unstructured) bool {
-	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	for _, item := range list {
-		c, _ := item.(map[string]any)
-		if c["type"] == "Available" {
-			return c["status"] == "True"
-		}
-	}
-	return false
-}
-
 // template reads the image and the options of the agent.
 func (r *factReader) template(ctx context.Context) error {
 	manifests, err := r.manifests(ctx, check.AddOnAgent)
-	for _, m := range manifests {
-		o, _ := m.(map[string]any)
-		containers, _, _ := unstructured.NestedSlice(o, "spec", "template", "spec", "containers")
-		for _, c := range containers {
-			container, _ := c.(map[string]any)
-			r.facts.Agent, _ = container["image"].(string)
-			args, _, _ := unstructured.NestedStringSlice(container, "args")
-			_, r.facts.Door = argument(args, "--source-bind-address")
-			_, r.facts.Sends = argument(args, "--argocd-managed-resources")
-		}
+	for _, container := range reading.Containers(manifests) {
+		r.facts.Agent, _ = container["image"].(string)
+		r.facts.Door, r.facts.Sends = reading.Has(container, "--source-bind-address"), reading.Has(container, reading.FlagManagedResources)
 	}
 	return err
 }
@@ -120,8 +101,7 @@ func (r *factReader) manifests(ctx context.Context, name string) ([]any, error) 
 	if err := r.Get(ctx, types.NamespacedName{Name: name}, t); err != nil {
 		return nil, r.take(check.Templates, err)
 	}
-	manifests, _, err := unstructured.NestedSlice(t.Object, "spec", "agentSpec", "workload", "manifests")
-	return manifests, err
+	return reading.Manifests(t)
 }
 
 // mayInstall reads the rights of the user.

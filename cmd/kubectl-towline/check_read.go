@@ -85,16 +85,6 @@ func (r *factReader) take(kind string, err error) error {
 	return nil
 }
 
-// argument returns the value of a flag in the arguments of a container, and whether the flag is set.
-func argument(args []string, flag string) (value string, is bool) {
-	for _, arg := range args {
-		if value, is = strings.CutPrefix(arg, flag+"="); is {
-			return value, true
-		}
-	}
-	return "", false
-}
-
 // all calls the reads in order, until a read fails.
 func all(ctx context.Context, reads ...func(context.Context) error) error {
 	for _, read := range reads {
@@ -160,7 +150,7 @@ func (r *factReader) workloads(ctx context.Context) error {
 		}
 		if len(pod.Containers) > 0 {
 			w.Image = pod.Containers[0].Image
-			w.ManagedResources, _ = argument(pod.Containers[0].Args, "--managed-resources")
+			w.ManagedResources, _ = reading.Argument(pod.Containers[0].Args, "--managed-resources")
 		}
 		r.facts.Workloads = append(r.facts.Workloads, w)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -14,14 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/source"
 	"github.com/towline-io/towline/pkg/why"
 	"github.com/towline-io/towline/pkg/work"
 )
-
-// agentAddOn is the name of the agent's add-on, and of the AddOnTemplate.
-const agentAddOn = "towline-agent"
 
 // Differences reads into the facts whether `argocd app diff` works on the hub for the Application, as far as the user may
 // read the state. Of the answers, a cluster decides only about its own Applications.
@@ -68,34 +65,20 @@ func tells(err error) bool {
 
 // agent reads the state of the agent of a cluster: the add-on of the cluster, and the template of the agents.
 func agent(ctx context.Context, c client.Reader, cluster string, into *why.AgentState) error {
-	addOn, err := Get(ctx, c, types.NamespacedName{Namespace: cluster, Name: agentAddOn}, objectOf(addOns.WithKind("ManagedClusterAddOn")))
+	addOn, err := Get(ctx, c, types.NamespacedName{Namespace: cluster, Name: check.AddOnAgent}, objectOf(addOns.WithKind("ManagedClusterAddOn")))
 	switch {
 	case err == nil && addOn == nil:
 		into.Missing = true
 	case err == nil:
-		available := condition(addOn, "Available")
+		available := Condition(addOn, "Available")
 		into.Unavailable = available != nil && available["status"] != "True"
 	case ignoreForbidden(err) != nil:
 		return err
 	}
-	template, err := Get(ctx, c, types.NamespacedName{Name: agentAddOn}, objectOf(addOns.WithKind("AddOnTemplate")))
+	template, err := Get(ctx, c, types.NamespacedName{Name: check.AddOnAgent}, objectOf(addOns.WithKind("AddOnTemplate")))
 	if template != nil && err == nil {
-		into.Silent = !slices.ContainsFunc(arguments(template), func(arg string) bool { return strings.HasPrefix(arg, "--argocd-managed-resources=") })
+		manifests, _ := Manifests(template) // an unreadable template has no agent
+		into.Silent = !slices.ContainsFunc(Containers(manifests), func(container map[string]any) bool { return Has(container, FlagManagedResources) })
 	}
 	return ignoreForbidden(err)
-}
-
-// arguments returns the arguments of all containers in an AddOnTemplate.
-func arguments(template *unstructured.Unstructured) (out []string) {
-	manifests, _, _ := unstructured.NestedSlice(template.Object, "spec", "agentSpec", "workload", "manifests")
-	for _, m := range manifests {
-		manifest, _ := m.(map[string]any)
-		containers, _, _ := unstructured.NestedSlice(manifest, "spec", "template", "spec", "containers")
-		for _, c := range containers {
-			container, _ := c.(map[string]any)
-			args, _, _ := unstructured.NestedStringSlice(container, "args")
-			out = append(out, args...)
-		}
-	}
-	return out
 }

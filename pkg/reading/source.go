@@ -52,7 +52,7 @@ func SourceState(ctx context.Context, c client.Reader) (*why.SourceState, error)
 		return &why.SourceState{Missing: true}, nil
 	}
 	out := &why.SourceState{Unavailable: "its APIService has no condition Available yet"}
-	if c := condition(service, "Available"); c != nil {
+	if c := Condition(service, "Available"); c != nil {
 		out.Unavailable, _ = c["message"].(string)
 		if c["status"] == "True" {
 			out.Unavailable = ""
@@ -65,8 +65,8 @@ func SourceState(ctx context.Context, c client.Reader) (*why.SourceState, error)
 	return out, nil
 }
 
-// condition returns the condition of a type in the status of an object; nil for none.
-func condition(of *unstructured.Unstructured, conditionType string) map[string]any {
+// Condition returns the condition of a type in the status of an object; nil for none.
+func Condition(of *unstructured.Unstructured, conditionType string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(of.Object, "status", "conditions")
 	for _, item := range conditions {
 		if c, _ := item.(map[string]any); c["type"] == conditionType {
