@@ -23,9 +23,10 @@ var enableFirst = &Gate{Name: "disabled", step: func(v *view, s *subject) block 
 	return enable(v, s)
 }}
 
-// enableToSend is enableFirst for the own work. The takeover rewrites the works that older controllers wrote.
+// enableToSend is enableFirst for the own work. The takeover rewrites the works that older controllers wrote, and needs
+// no earlier write, unless the Application first has to leave its namespace.
 var enableToSend = &Gate{Name: "disabled", step: func(v *view, _ *subject) block {
-	if v.Own == nil || takenOverNext(v.Own) {
+	if v.Own == nil || work.ByOlder(v.Own) && !v.relocates() {
 		return done
 	}
 	return enable(v, v.subject(v.Own))
@@ -76,6 +77,3 @@ func abandonedCopies(ws works) string {
 	return fmt.Sprintf("%s keeps a copy from an older controller. To remove this copy and its deployed resources, delete ManifestWork %s",
 		strings.Join(clusters, ", "), strings.Join(names, ", "))
 }
-
-// takenOverNext reports whether the next write of the work is the takeover.
-func takenOverNext(w *workv1.ManifestWork) bool { return work.ByOlder(w) }

@@ -123,3 +123,32 @@ func TestDisabledIsNoAnswer(t *testing.T) {
 		t.Errorf("the agent is said to have applied it: %q", outcome)
 	}
 }
+
+// TestSwitchedOff: a work of an older controller, set to ReadOnly by the older controller, first returns to its earlier
+// mode with the same content, like a work of Towline. Only the takeover needs no earlier write.
+func TestSwitchedOff(t *testing.T) {
+	for title, b := range map[string]*fixture.ApplicationBuilder{
+		"deleted":              deletedApp(cascading()),
+		"released":             cascading().Annotation(apis.AnnotationRelease, "true"),
+		"to another namespace": cascading().Annotation(apis.AnnotationAppNamespace, "apps"),
+	} {
+		t.Run(title, func(t *testing.T) {
+			s := of(b)
+			s.Own = olderWork(cascading().Obj(), true)
+			before := s.Own.DeepCopy()
+			plan := Decide(s.Facts, s.Options)
+			if len(plan.Steps) != 1 || plan.Steps[0].Verb != work.VerbUpdate {
+				t.Fatalf("%q", outline(&plan))
+			}
+			w := plan.Steps[0].Work
+			if work.IsReadOnly(w) || work.UpdateModeOf(w) != work.ForceApply {
+				t.Errorf("it is %+v", w.Spec.ManifestConfigs[0].UpdateStrategy)
+			}
+			w = w.DeepCopy()
+			w.Spec.ManifestConfigs[0].UpdateStrategy = before.Spec.ManifestConfigs[0].UpdateStrategy
+			if !work.SameSpec(&before.Spec, &w.Spec) {
+				t.Errorf("the content differs: %+v", w.Spec)
+			}
+		})
+	}
+}

@@ -252,7 +252,7 @@ func (v *view) blocker(w *workv1.ManifestWork) string {
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
 		if remaining, known := work.RemainingFinalizers(w); known && len(remaining) > 0 {
-			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+			id := work.Resource(w)
 			return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
 				"deployed resources: remove the finalizer on the cluster, for example with "+
 				`kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,

@@ -147,16 +147,9 @@ func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWor
 // sent returns the own work if the work brings the Application to its target, and nil otherwise.
 func (v *view) sent() *workv1.ManifestWork { return sentTo(v.App, v.Own) }
 
-// targetIn returns the place of the work's Application on the cluster. In a work of the first pull controllers, only
-// the Application itself shows the namespace.
+// targetIn returns the place of the work's Application on the cluster.
 func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
-	target := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
-	if len(w.Spec.ManifestConfigs) > 0 {
-		target.Namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
-	} else if held, ok := work.Carried(w); ok && held.Name == app.Name {
-		target.Namespace = held.Namespace
-	}
-	return target
+	return types.NamespacedName{Namespace: cmp.Or(work.Resource(w).Namespace, app.ClusterNamespace()), Name: app.Name}
 }
 
 // isHere reports whether a work has its Application at the target of app. The work then reports on the same

@@ -57,7 +57,7 @@ func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Tim
 // report. After a takeover, the work asks for the condition.
 func answersByCondition(w *workv1.ManifestWork, status workStatus, seen *feedback.Observation) bool {
 	if !work.AsksCompared(w) {
-		return takenOverNext(w)
+		return work.ByOlder(w) // the next write is the takeover
 	}
 	return seen.TellsCompared || seen.UID == "" || !status.reported
 }

@@ -38,7 +38,8 @@ func noteMode(w *workv1.ManifestWork, m UpdateMode) {
 	metav1.SetMetaDataAnnotation(&w.ObjectMeta, apis.AnnotationUpdateMode, modes[m])
 }
 
-// notedMode returns the mode in AnnotationUpdateMode, and whether the annotation has a valid value.
+// notedMode returns the mode in AnnotationUpdateMode, and whether the mode is known. Older controllers note no mode, and
+// apply with force.
 func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
 	noted := w.Annotations[apis.AnnotationUpdateMode]
 	for m, word := range modes {
@@ -46,23 +47,23 @@ func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
 			return m, true
 		}
 	}
+	if ByOlder(w) {
+		return ForceApply, true
+	}
 	return ReadOnly, false
 }
 
 // UpdateModeOf returns how the work treats an existing Application. For a Disabled work, the result is the mode from
 // before the work was disabled.
 func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
-	if isUnruled(w) || isSwitchedOff(w) {
-		return ForceApply
-	}
-	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
+	switch strategyType(w) {
 	case workv1.UpdateStrategyTypeReadOnly:
 		noted, _ := notedMode(w)
 		return noted
 	case workv1.UpdateStrategyTypeCreateOnly:
 		return CreateOnly
 	case workv1.UpdateStrategyTypeServerSideApply:
-		if s.ServerSideApply == nil || !s.ServerSideApply.Force {
+		if s := configOf(w).UpdateStrategy; s.ServerSideApply == nil || !s.ServerSideApply.Force {
 			return Apply
 		}
 	}
@@ -106,7 +107,7 @@ func RefusedForEdit(w *workv1.ManifestWork) bool {
 	if !AsksOrigin(w) || UpdateModeOf(w) != Apply || !found(w, metav1.ConditionTrue) {
 		return false
 	}
-	owner, known := feedback.OriginOwner(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
+	owner, known := feedback.OriginOwner(&w.Status, Resource(w))
 	return known && isOf(owner, w)
 }
 
@@ -117,7 +118,7 @@ var originRule = feedback.OriginRule()
 // Application. No other agent owns the Application.
 func FoundReleased(w *workv1.ManifestWork) bool {
 	return UpdateModeOf(w) == ReadOnly && found(w, metav1.ConditionTrue) &&
-		feedback.Origin(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier) == w.Name
+		feedback.Origin(&w.Status, Resource(w)) == w.Name
 }
 
 // Refused returns the conflicts of a server-side apply without force: the fields by which the API server refuses a
@@ -209,13 +210,9 @@ func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	return conditionNow(w, workv1.WorkApplied)
 }
 
-// Condition returns the agent's condition of the Application, for any generation of the work; nil without a report, and
-// for a work without rules. A cluster can remove the rules from its works.
+// Condition returns the agent's condition of the Application, for any generation of the work; nil without a report.
 func Condition(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
-	if len(w.Spec.ManifestConfigs) == 0 {
-		return nil
-	}
-	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
+	return feedback.WorkCondition(&w.Status, Resource(w), conditionType)
 }
 
 // Found returns whether the agent has found the Application of a work. Empty: no report yet. Unknown: the agent could

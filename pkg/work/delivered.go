@@ -17,7 +17,7 @@ import (
 // A cluster can write the whole work. A cluster can therefore fake the delivery of Applications for this cluster, and
 // of no others.
 func Delivered(w *workv1.ManifestWork, app *argocd.Application) bool {
-	if !w.DeletionTimestamp.IsZero() || Disabled(w) || Released(w) || len(w.Spec.ManifestConfigs) == 0 {
+	if !w.DeletionTimestamp.IsZero() || Disabled(w) && !ByOlder(w) || Released(w) || len(w.Spec.ManifestConfigs) == 0 {
 		return false
 	}
 	if of, ok := HubApplication(w); !ok || of != (types.NamespacedName{Namespace: app.Namespace, Name: app.Name}) {

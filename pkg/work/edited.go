@@ -52,9 +52,9 @@ func SetEditSeen(w *workv1.ManifestWork, e EditSeen) {
 // SetsBack reports whether each apply of the work reverts edits on the cluster, by force if the mode permits.
 func SetsBack(w *workv1.ManifestWork) bool {
 	mode := UpdateModeOf(w)
-	if CarriesRequest(w) || mode != ForceApply && mode != Apply || len(w.Spec.ManifestConfigs) == 0 {
+	if CarriesRequest(w) || mode != ForceApply && mode != Apply {
 		return false
 	}
-	s := w.Spec.ManifestConfigs[0].UpdateStrategy
+	s := configOf(w).UpdateStrategy
 	return s != nil && s.ServerSideApply != nil && len(s.ServerSideApply.IgnoreFields) == 0
 }

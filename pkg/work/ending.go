@@ -10,7 +10,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
@@ -78,9 +77,8 @@ func brought(w *workv1.ManifestWork) bool {
 // Uncascaded reports whether a user on the cluster has removed the finalizer for the removal of the workload. The
 // agent has applied the finalizer, and has since read the Application without a finalizer.
 func Uncascaded(w *workv1.ManifestWork) bool {
-	id, ok := identifier(w)
-	remaining, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
-	return ok && ReportsFinalizers(w) && brought(w) && known && len(remaining) == 0
+	remaining, known := feedback.RemainingFinalizers(&w.Status, Resource(w), mark(w))
+	return ReportsFinalizers(w) && brought(w) && known && len(remaining) == 0
 }
 
 // Absent reports whether the agent has looked for the Application at the place of the current generation and found
@@ -113,11 +111,10 @@ func OwnedBy(w, other *workv1.ManifestWork) bool {
 // Owner returns the name of the AppliedManifestWork that owns the cluster's Application; empty for no owner. known
 // reports whether the agent of a work with ReportsFinalizers has read the owner for the current generation.
 func Owner(w *workv1.ManifestWork) (name string, known bool) {
-	id, ok := identifier(w)
-	if !ok || !ReportsFinalizers(w) || !found(w, metav1.ConditionTrue) {
+	if !ReportsFinalizers(w) || !found(w, metav1.ConditionTrue) {
 		return "", false
 	}
-	return feedback.Owner(&w.Status, id)
+	return feedback.Owner(&w.Status, Resource(w))
 }
 
 // isOf reports whether an AppliedManifestWork belongs to a work, by the two names.
@@ -128,14 +125,13 @@ func isOf(applied string, w *workv1.ManifestWork) bool {
 // Cascades reports whether the cluster's Application has a finalizer for the removal of the workload, as read by the
 // agent. If the work has delivered the Application again, with the finalizer, only a later reading counts.
 func Cascades(w *workv1.ManifestWork) bool {
-	id, ok := identifier(w)
 	switch {
-	case !ok || !found(w, metav1.ConditionTrue):
+	case !found(w, metav1.ConditionTrue):
 		return false
 	case !ReportsFinalizers(w):
-		return feedback.Cascades(&w.Status, id)
+		return feedback.Cascades(&w.Status, Resource(w))
 	}
-	remaining, known := feedback.RemainingFinalizers(&w.Status, id, mark(w))
+	remaining, known := feedback.RemainingFinalizers(&w.Status, Resource(w), mark(w))
 	return len(remaining) > 0 && (known || !brought(w))
 }
 
@@ -144,8 +140,7 @@ func Cascades(w *workv1.ManifestWork) bool {
 // Application counts, because no Application can exist there. The agent (v1.2.0) reports an unknown kind also after a
 // failed request to the API server.
 func Unread(w *workv1.ManifestWork, destroys bool) bool {
-	id, ok := identifier(w)
-	return ok && Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, id)) &&
+	return Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, Resource(w))) &&
 		conditionNow(w, workv1.WorkAvailable) == metav1.ConditionUnknown
 }
 
@@ -155,29 +150,12 @@ func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !Recreat
 
 // found reports whether the agent has looked for the Application for the current generation, with the given result.
 func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
-	id, ok := identifier(w)
-	if !ok {
-		return false
-	}
-	manifest := feedback.Manifest(&w.Status, id)
+	manifest := feedback.Manifest(&w.Status, Resource(w))
 	if conditionNow(w, workv1.WorkAvailable) != result || manifest == nil {
 		return false // the manifest's own condition has no generation, and the work's condition may be about an earlier place
 	}
 	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)
 	return c != nil && c.Status == result
-}
-
-// identifier returns the resource of the work's Application, from the configuration of the work or from the
-// Application in the work.
-func identifier(w *workv1.ManifestWork) (workv1.ResourceIdentifier, bool) {
-	if len(w.Spec.ManifestConfigs) > 0 {
-		return w.Spec.ManifestConfigs[0].ResourceIdentifier, true
-	}
-	held, ok := Carried(w)
-	if !ok {
-		return workv1.ResourceIdentifier{}, false
-	}
-	return Identifier(&argocd.Application{ObjectMeta: held.ObjectMeta}), true
 }
 
 // again is the prefix of the mark of a repeated question to the agent.

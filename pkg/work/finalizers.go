@@ -32,7 +32,7 @@ func RemainingFinalizers(w *workv1.ManifestWork) (remaining []string, known bool
 	if !ok {
 		return nil, true
 	}
-	return feedback.RemainingFinalizers(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, held.Annotations[apis.AnnotationFinalizersDropped])
+	return feedback.RemainingFinalizers(&w.Status, Resource(w), held.Annotations[apis.AnnotationFinalizersDropped])
 }
 
 // setFinalizersRule adds the feedback rule about the finalizers, or removes the rule. setFinalizersRule returns the mark of the change;

@@ -35,41 +35,22 @@ func IsExcludedFromBackup(w *workv1.ManifestWork) bool {
 // whether the Application exists on the cluster. The works of an older controller are read-only after an administrator
 // has disabled the pull model of this controller.
 func IsReadOnly(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && w.Spec.ManifestConfigs[0].UpdateStrategy != nil &&
-		w.Spec.ManifestConfigs[0].UpdateStrategy.Type == workv1.UpdateStrategyTypeReadOnly
-}
-
-// isUnruled reports whether a work does not say how the agent applies the Application. The first older controllers wrote
-// such works.
-func isUnruled(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil
-}
-
-// isSwitchedOff reports whether an older controller has set a work of its own to ReadOnly.
-func isSwitchedOff(w *workv1.ManifestWork) bool { return IsReadOnly(w) && ByOlder(w) }
-
-// revive makes a switched-off work effective again.
-func revive(w *workv1.ManifestWork) {
-	if isSwitchedOff(w) {
-		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
-		noteMode(w, ForceApply)
-	}
+	return strategyType(w) == workv1.UpdateStrategyTypeReadOnly
 }
 
 // setRules gives a work of an older controller the configuration and the strategy of Towline's works. The strategies of
 // older controllers do not change finalizers. held is the Application in the work.
 func setRules(w *workv1.ManifestWork, held *argocd.Application) {
-	revive(w)
 	if len(w.Spec.ManifestConfigs) == 0 {
 		w.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})}
 	}
-	if s := w.Spec.ManifestConfigs[0].UpdateStrategy; s == nil || s.Type == workv1.UpdateStrategyTypeUpdate {
+	if t := strategyType(w); t == "" || t == workv1.UpdateStrategyTypeUpdate {
 		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
 	}
 }
 
-// Disabled reports whether an older controller has set a work of Towline to ReadOnly. With its own pull model
-// disabled, the older controller does so at each start, with the work of every pulled Application
+// Disabled reports whether an older controller has set a work, of Towline or of an older controller, to ReadOnly. With
+// its own pull model disabled, the older controller does so at each start, with the work of every pulled Application
 // (multicloud-integrations as of August 2026).
 func Disabled(w *workv1.ManifestWork) bool {
 	if !IsReadOnly(w) {

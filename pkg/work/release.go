@@ -41,7 +41,6 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 	if err := setFinalizers(out, nil, setFinalizersRule(out, false)); err != nil {
 		return nil, err
 	}
-	revive(out)
 	Unmark(out) // a controller may delete an object by its mark, and the Application is to stay for good
 	switch {
 	case RefusedForEdit(w):
@@ -72,8 +71,8 @@ func ApplicationOn(app *argocd.Application, w *workv1.ManifestWork) *argocd.Appl
 	there := *app
 	there.Annotations = maps.Clone(app.Annotations)
 	metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationCluster, w.Namespace)
-	if len(w.Spec.ManifestConfigs) > 0 {
-		metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationAppNamespace, w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace)
+	if namespace := Resource(w).Namespace; namespace != "" {
+		metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationAppNamespace, namespace)
 	}
 	return &there
 }

@@ -31,7 +31,7 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
 	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
 	prepared := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
-	if prepared && !own && !isSwitchedOff(w) {
+	if prepared && !own {
 		return w, false
 	}
 	out := w.DeepCopy()

@@ -4,6 +4,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // Strategy returns the update strategy for the Application of a work. The agent applies the work at each check
@@ -30,6 +31,36 @@ var onceFields = []workv1.IgnoreField{{
 func once(s *workv1.UpdateStrategy) *workv1.UpdateStrategy {
 	s.ServerSideApply.IgnoreFields = onceFields
 	return s
+}
+
+// configOf returns how the work agent applies the Application of a work and what status the agent reports: the first
+// configuration in the work. The first older controllers wrote works without a configuration, and a cluster can change
+// its works. Such a work has the agent's default for the Application in the work. Callers must not change the result.
+func configOf(w *workv1.ManifestWork) *workv1.ManifestConfigOption {
+	if len(w.Spec.ManifestConfigs) > 0 {
+		return &w.Spec.ManifestConfigs[0]
+	}
+	held, ok := Carried(w)
+	if !ok {
+		return &workv1.ManifestConfigOption{}
+	}
+	return &workv1.ManifestConfigOption{ResourceIdentifier: workv1.ResourceIdentifier{
+		Group: argocd.GroupVersion.Group, Resource: argocd.Resource, Namespace: held.Namespace, Name: held.Name,
+	}}
+}
+
+// Resource returns the Application of a work, as a resource on the cluster. The zero value: the work names no
+// Application.
+func Resource(w *workv1.ManifestWork) workv1.ResourceIdentifier {
+	return configOf(w).ResourceIdentifier
+}
+
+// strategyType returns the type of a work's update strategy; empty for the agent's default.
+func strategyType(w *workv1.ManifestWork) workv1.UpdateStrategyType {
+	if s := configOf(w).UpdateStrategy; s != nil {
+		return s.Type
+	}
+	return ""
 }
 
 // strategyFor returns the strategy of a work from Render.

@@ -79,3 +79,20 @@ func TestTextsDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestWithoutConfiguration: a work without a configuration has the agent's default for the Application in the work, and
+// asks the agent nothing.
+func TestWithoutConfiguration(t *testing.T) {
+	w := render(t, fixture.Application("guestbook"))
+	want := work.Resource(w)
+	w.Spec.ManifestConfigs = nil
+	if got := work.Resource(w); got != want || work.UpdateModeOf(w) != work.ForceApply {
+		t.Errorf("%+v, mode %d", got, work.UpdateModeOf(w))
+	}
+	if work.IsReadOnly(w) || work.SetsBack(w) || work.AsksOrigin(w) || work.AsksCompared(w) || work.Polled(w) || work.Watches(w) != "" {
+		t.Error("a configuration is assumed")
+	}
+	if got := work.Resource(&workv1.ManifestWork{}); got != (workv1.ResourceIdentifier{}) {
+		t.Errorf("an empty work names %+v", got)
+	}
+}

@@ -19,8 +19,7 @@ func TellsDetails(w *workv1.ManifestWork) bool { return hasRule(w, detailRule) }
 
 // hasRule reports whether the work has the feedback rule for its Application.
 func hasRule(w *workv1.ManifestWork, rule workv1.FeedbackRule) bool {
-	return len(w.Spec.ManifestConfigs) > 0 &&
-		slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, func(r workv1.FeedbackRule) bool { return sameRule(r, rule) })
+	return slices.ContainsFunc(configOf(w).FeedbackRules, func(r workv1.FeedbackRule) bool { return sameRule(r, rule) })
 }
 
 // AskVolatile adds the feedback rule about the fields that Argo CD writes with every comparison, and reports whether
@@ -38,5 +37,5 @@ func AskVolatile(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 // AsksCompared reports whether a work has the rule about feedback.ConditionCompared. A hub with an OCM before 1.0
 // drops the rule, and works from an earlier Towline lack the rule.
 func AsksCompared(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, feedback.ConditionRules())
+	return sameConditionRules(configOf(w).ConditionRules, feedback.ConditionRules())
 }

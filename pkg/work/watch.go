@@ -25,11 +25,8 @@ func placeOf(cluster, namespace string) string { return cluster + "/" + namespac
 // not count, nor does a work whose Application does not exist on the cluster, because the agent then registers no
 // watch. A work without a report counts: the agent is about to register the watch.
 func Watches(w *workv1.ManifestWork) string {
-	if len(w.Spec.ManifestConfigs) == 0 || w.DeletionTimestamp != nil {
-		return ""
-	}
-	c := &w.Spec.ManifestConfigs[0]
-	if c.FeedbackScrapeType != workv1.FeedbackWatchType || found(w, metav1.ConditionFalse) {
+	c := configOf(w)
+	if w.DeletionTimestamp != nil || c.FeedbackScrapeType != workv1.FeedbackWatchType || found(w, metav1.ConditionFalse) {
 		return ""
 	}
 	return placeOf(w.Namespace, c.ResourceIdentifier.Namespace)
@@ -37,7 +34,7 @@ func Watches(w *workv1.ManifestWork) string {
 
 // Polled reports whether a work leaves the watch to another work.
 func Polled(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && w.Spec.ManifestConfigs[0].FeedbackScrapeType == workv1.FeedbackPollType
+	return configOf(w).FeedbackScrapeType == workv1.FeedbackPollType
 }
 
 // Watched reports whether a work other than own lets the agent watch the place of own. watching are the works that
