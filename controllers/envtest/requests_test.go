@@ -179,7 +179,7 @@ func TestMessageOfAVersionConflict(t *testing.T) {
 	}
 	w.Status = fixture.Feedback(work.Identifier(app)).
 		Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: "+err.Error()).Obj()
-	if !work.Outdated(w) {
+	if !work.ReportOf(w).Outdated() {
 		t.Errorf("%q is taken for another reason", err)
 	}
 }

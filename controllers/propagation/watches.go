@@ -131,7 +131,7 @@ func targetFreed() predicate.Predicate {
 			if _, ok := dependency.KindOf(e.ObjectNew.GetName()); ok {
 				return false // such a work has no Application
 			}
-			return delivery.Frees(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
+			return work.Frees(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
 		},
 	}
 }
@@ -172,7 +172,7 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 // work.
 func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconcile.Request {
 	var keys []types.NamespacedName
-	for _, kept := range delivery.Targets(obj.(*workv1.ManifestWork)) {
+	for _, kept := range work.KeptTargets(obj.(*workv1.ManifestWork)) {
 		target := &argocd.Application{}
 		target.Namespace, target.Name, target.Annotations = kept.Namespace, kept.Name, map[string]string{apis.AnnotationCluster: obj.GetNamespace()}
 		keys = append(keys, index.ApplicationsOfTarget(ctx, r.Client, target)...)

@@ -41,21 +41,21 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 		}
 		return
 	}
-	claim, own := work.UpdateModeOf(v.Own), v.statuses[v.Own]
+	claim, own := work.UpdateModeOf(v.Own), v.report(v.Own)
 	switch {
 	case claim == work.ForceApply:
-	case claim == work.Apply && own.applied:
+	case claim == work.Apply && own.Applied():
 		work.SetUpdateMode(desired, work.Apply)
 		if _, changed := work.Update(v.Own, desired); changed {
 			work.SetUpdateMode(desired, work.ForceApply)
 		}
-	case claim == work.ReadOnly && own.found != metav1.ConditionFalse && !own.foundReleased:
+	case claim == work.ReadOnly && own.Found() != metav1.ConditionFalse && !own.FoundReleased():
 		work.SetUpdateMode(desired, claims[v.adoption()])
-	case own.refusedForMark: // by force: all other fields equal the hub's, or belong to the agent or to no manager
-	case own.refusedForEdit: // by force: the hub decides about its own Application
+	case own.RefusedForMark(): // by force: all other fields equal the hub's, or belong to the agent or to no manager
+	case own.RefusedForEdit(): // by force: the hub decides about its own Application
 	case v.adoption() != apis.AdoptAlways:
 		work.SetUpdateMode(desired, work.Apply) // also for an absent or own Application: an Application may have appeared since
-		if own.conflicts != "" || work.AsksOrigin(v.Own) {
+		if own.Conflicts() != "" || work.AsksOrigin(v.Own) {
 			work.AskOrigin(desired)
 		}
 	}
@@ -67,20 +67,20 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 func (v *view) claimsDirectly() bool {
 	own := v.sent()
 	switch {
-	case v.App.SourceAddress == "" || own == nil || work.UpdateModeOf(own) != work.Apply || !work.AsksOrigin(own) || v.statuses[own].applied:
+	case v.App.SourceAddress == "" || own == nil || work.UpdateModeOf(own) != work.Apply || !work.AsksOrigin(own) || v.report(own).Applied():
 		return false
 	case !work.ReadsThroughHub(own): // after a refusal
 		return true
 	}
-	status := v.statuses[own]
-	return status.reported && !status.refusedForEdit && strings.Contains(status.conflicts, ".spec.source")
+	status := v.report(own)
+	return status.Reported() && !status.RefusedForEdit() && strings.Contains(status.Conflicts(), ".spec.source")
 }
 
 // broughtBefore reports whether the work of an earlier Application of the same name has delivered the cluster's
 // Application.
 func (v *view) broughtBefore(to *argocd.Application) bool {
 	return slices.ContainsFunc(v.Others, func(w *workv1.ManifestWork) bool {
-		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || v.statuses[w].applied)
+		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || v.report(w).Applied())
 	})
 }
 
@@ -89,7 +89,7 @@ var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.Reason
 
 // adopted returns the block of adoptionRefused for the work of an Application.
 func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) block {
-	why := v.statuses[w].refused
+	why := v.report(w).RefusedBy()
 	if why == "" {
 		return pass
 	}

@@ -18,7 +18,7 @@ import (
 // deciding returns a decision about an Application without known facts.
 func deciding() *decision {
 	return &decision{view: view{
-		Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)}, going: map[types.UID]bool{},
+		Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)},
 	}}
 }
 

@@ -60,10 +60,10 @@ func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application)
 // editSeen returns the mark of an edit that an apply of desired would revert; empty for none. Before the agent has
 // applied the own work, no repair is needed, because the agent is about to apply the work.
 func (d *decision) editSeen(desired *workv1.ManifestWork, to *argocd.Application) string {
-	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !d.statuses[d.Own].applied {
+	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !d.report(d.Own).Applied() {
 		return ""
 	}
-	return d.report(d.Own, to).Edit
+	return d.observed(d.Own, to).Edit
 }
 
 // pauseAfter returns the time between a repair and the next repair.

@@ -81,7 +81,7 @@ func (d *decision) await(ws works) {
 			waited = append(waited, w)
 			continue
 		}
-		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !d.statuses[w].sideManifestsKept {
+		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !d.report(w).SideManifestsKept() {
 			continue
 		}
 		if b := d.endWork(d.subject(w), replacement); b != nil {

@@ -74,11 +74,11 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 		return fmt.Sprintf("cluster %s is asked to stop automated sync after the cluster has answered the requested sync", w.Namespace), false
 	case !changed && !work.Frozen(w):
 		return "", false
-	case changed || planned != w || !v.statuses[w].applied:
+	case changed || planned != w || !v.report(w).Applied():
 		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed the stop yet", w.Namespace), changed
 	}
 	words = fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
-	if relay.ClusterOf(v.report(w, work.ApplicationOn(v.App, w))).Busy {
+	if relay.ClusterOf(v.report(w).Observation()).Busy {
 		words += ". An operation still runs on the cluster, and may deploy newer commits: terminate the operation on the cluster"
 	}
 	return words, false
@@ -90,8 +90,8 @@ func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !work.CarriesRequest(w) {
 		return work.Freeze(w)
 	}
-	sent := work.Sent(w).Last
-	last, unanswered := sent.Answered(v.statuses[w].result(), sent.ID, relay.ClusterOf(v.report(w, work.ApplicationOn(v.App, w))), v.Now)
+	sent, report := work.Sent(w).Last, v.report(w)
+	last, unanswered := sent.Answered(resultOf(report), sent.ID, relay.ClusterOf(report.Observation()), v.Now)
 	if unanswered {
 		return w, false
 	}

@@ -41,7 +41,7 @@ func prepareHandOver(v *view, s *subject) block {
 		handed, again := work.HandOver(updated)
 		updated, changed = handed, changed || again
 	}
-	if !changed && work.FinalizersDropped(s.ManifestWork, false) {
+	if !changed && v.report(s.ManifestWork).FinalizersDropped(false) {
 		return done
 	}
 	wait := blockf("the work agent of cluster %s has not removed the finalizers yet", s.Namespace)

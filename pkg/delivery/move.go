@@ -23,8 +23,8 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 // keptFor returns how much longer the old cluster keeps an Application after the apply on the new cluster; zero for a
 // healthy Application. The timeout counts from the creation of the new work.
 func (v *view) keptFor() time.Duration {
-	seen := v.report(v.Own, v.App)
-	if seen.Status.Health.Status == "Healthy" && v.statuses[v.Own].found == metav1.ConditionTrue { // a missing Application keeps its last health
+	seen := v.observed(v.Own, v.App)
+	if seen.Status.Health.Status == "Healthy" && v.report(v.Own).Found() == metav1.ConditionTrue { // a missing Application keeps its last health
 		return 0
 	}
 	return max(0, v.Move.Timeout-v.Now.Sub(v.Own.CreationTimestamp.Time))
@@ -182,7 +182,7 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 	switch {
 	case len(former) == 0:
 		return d.moves(moveNotice, "")
-	case changed || !d.statuses[d.Own].applied:
+	case changed || !d.report(d.Own).Applied():
 		return d.moves(moveNotice, d.moving(others, "%s keeps the Application until the new cluster has applied its copy"))
 	}
 	remaining := d.keptFor()

@@ -119,7 +119,7 @@ func TestDisabled(t *testing.T) {
 // TestDisabledIsNoAnswer: the agent of a disabled work has applied nothing, and has not delivered an operation.
 func TestDisabledIsNoAnswer(t *testing.T) {
 	w := workFor(t, cascading().Obj(), carrying(work.Request{Operation: []byte(`{"sync":{}}`), Version: "5"}), disabled)
-	if outcome := work.Outcome(w); outcome != "" || statusOf(w).applied || unfinished(w, statusOf(w), relay.Cluster{Version: "5"}, true) {
+	if outcome := work.Outcome(w); outcome != "" || work.ReportOf(w).Applied() || unfinished(work.ReportOf(w), relay.Cluster{Version: "5"}, true) {
 		t.Errorf("the agent is said to have applied it: %q", outcome)
 	}
 }

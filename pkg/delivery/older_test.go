@@ -157,7 +157,8 @@ func TestOlderSideManifestsKept(t *testing.T) {
 			w := plan.Steps[0].Work
 			w.Generation++
 			rules := w.Spec.DeleteOption
-			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.SideManifestsKept(w) {
+			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 ||
+				work.ReportOf(w).SideManifestsKept() {
 				t.Fatalf("%d manifests, %+v", len(w.Spec.Workload.Manifests), rules)
 			}
 			if work.IsReadOnly(w) {
@@ -257,8 +258,8 @@ func TestSameWorkOfAnOlderController(t *testing.T) {
 			m.Conditions[j].ObservedGeneration = after.Generation
 		}
 	}
-	if work.SideManifestsKept(before) || !work.SideManifestsKept(after) {
-		t.Fatalf("the side manifests are kept: %t, then %t", work.SideManifestsKept(before), work.SideManifestsKept(after))
+	if work.ReportOf(before).SideManifestsKept() || !work.ReportOf(after).SideManifestsKept() {
+		t.Fatalf("the side manifests are kept: %t, then %t", work.ReportOf(before).SideManifestsKept(), work.ReportOf(after).SideManifestsKept())
 	}
 	if SameWork(before, after) {
 		t.Error("nothing wakes what waits for that")

@@ -22,14 +22,14 @@ import (
 // accepted is not awaited either.
 func (v *view) underway(s *subject) *relay.Cluster {
 	w := s.ManifestWork
-	status := v.statuses[w]
-	refused := status.refused != "" // the operation belongs to an Application of another owner
-	if refused || len(cascade(s.app)) == 0 || status.found == metav1.ConditionFalse {
+	report := v.report(w)
+	refused := report.RefusedBy() != "" // the operation belongs to an Application of another owner
+	if refused || len(cascade(s.app)) == 0 || report.Found() == metav1.ConditionFalse {
 		return nil
 	}
-	seen := v.report(w, work.ApplicationOn(s.app, w))
+	seen := report.Observation()
 	there := relay.ClusterOf(seen)
-	if !unfinished(w, status, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
+	if !unfinished(report, there, seen.Complete) || !v.Clusters[w.Namespace].Heard() {
 		return nil
 	}
 	return &there
@@ -38,9 +38,9 @@ func (v *view) underway(s *subject) *relay.Cluster {
 // unfinished reports whether an operation waits or runs on the cluster of a work. The status may show an operation
 // from the hub as running, while a complete report has no pending operation. A user has then removed the operation,
 // and the operation does not run. An operation applied by the agent counts until the cluster has reported the result.
-func unfinished(w *workv1.ManifestWork, status workStatus, there relay.Cluster, complete bool) bool {
-	last := work.Sent(w).Last
-	came := last.State == relay.Delivered || last.State == relay.OnItsWay && status.outcome == metav1.ConditionTrue
+func unfinished(report *work.Report, there relay.Cluster, complete bool) bool {
+	last := work.Sent(report.Work).Last
+	came := last.State == relay.Delivered || last.State == relay.OnItsWay && report.Outcome() == metav1.ConditionTrue
 	return there.Pending != "" || there.Busy && (there.Taken == "" || !complete) ||
 		came && last.Digest != "" && last.Version == there.Version
 }
@@ -61,7 +61,7 @@ func stopOperation(v *view, s *subject) block {
 	if updated, changed := work.AskVolatile(s.ManifestWork); changed && hub.Terminating() && !work.CarriesRequest(s.ManifestWork) {
 		return wait.changing(s.ManifestWork, updated) // the termination is for a single version of the cluster's Application
 	}
-	there.Ready = v.statuses[s.ManifestWork].outcome != "" // for any content of the work
+	there.Ready = v.report(s.ManifestWork).Outcome() != "" // for any content of the work
 	if hub == nil || !relay.Terminate(hub, work.Sent(s.ManifestWork).Last, *there) {
 		return wait
 	}
@@ -105,7 +105,7 @@ func (v *view) sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 	id := relay.ID(app.Operation.Raw)
 	for _, w := range ws {
 		last := work.Sent(w).Last
-		refused := last.State == relay.Refused || last.State == relay.OnItsWay && v.statuses[w].outdated
+		refused := last.State == relay.Refused || last.State == relay.OnItsWay && v.report(w).Outdated()
 		if id != "" && last.ID == id && !refused { // an operation that failed for another reason may have arrived
 			return w
 		}

@@ -136,7 +136,7 @@ func (p *Plan) Destroys() []string {
 		case s.Verb == work.VerbDelete || s.Takes:
 			out = append(out, s.String())
 		case s.Alone:
-			there := s.Work.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace // for other creations, the target in the cache decides
+			there := work.Resource(s.Work).Namespace // for other creations, the target in the cache decides
 			out = append(out, string(s.Verb)+" "+s.Work.Namespace+"/"+there)
 		}
 	}

@@ -45,7 +45,7 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 		return r, nil
 	}
 	if d.Own != nil {
-		r.seen = d.report(d.Own, to)
+		r.seen = d.observed(d.Own, to)
 	}
 	r.Answer = relay.Decide(r.facts())
 	if b := r.tooLarge(); b.Message != "" {
@@ -82,19 +82,19 @@ func (r *relaying) facts() relay.Facts {
 		f.Identity = r.Identity
 	}
 	if r.Own != nil {
-		stored, status := work.Sent(r.Own), r.statuses[r.Own]
+		stored, report := work.Sent(r.Own), r.report(r.Own)
 		there, whole := work.Carried(r.Own)
 		f.Work = &relay.Work{
-			Stored: stored, Result: status.result(), Respecified: whole && payload.Respecified(there, r.to),
-			Ready: status.applied && stored.Last.State != relay.OnItsWay && (!whole || !payload.Behind(there, r.to)),
+			Stored: stored, Result: resultOf(report), Respecified: whole && payload.Respecified(there, r.to),
+			Ready: report.Applied() && stored.Last.State != relay.OnItsWay && (!whole || !payload.Behind(there, r.to)),
 		}
 	}
 	return f
 }
 
-// result returns the agent's answer to a request.
-func (s workStatus) result() relay.Result {
-	return relay.Result{Outcome: s.outcome, Outdated: s.outdated}
+// resultOf returns the agent's answer to a request.
+func resultOf(report *work.Report) relay.Result {
+	return relay.Result{Outcome: report.Outcome(), Outdated: report.Outdated()}
 }
 
 // needOf returns the facts to read before the decision about the requests.

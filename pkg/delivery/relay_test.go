@@ -270,7 +270,7 @@ func TestUnfinished(t *testing.T) {
 			if tc.applied != "" {
 				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied}}
 			}
-			if got := unfinished(w, statusOf(w), tc.there, tc.complete); got != tc.want {
+			if got := unfinished(work.ReportOf(w), tc.there, tc.complete); got != tc.want {
 				t.Errorf("got %t", got)
 			}
 		})
@@ -283,7 +283,7 @@ func TestForgedWork(t *testing.T) {
 	if !SameWork(forged, forged) {
 		t.Error("nothing has changed")
 	}
-	if why := work.RefusedBy(forged); why != "" || work.Found(forged) != "" {
+	if why := work.ReportOf(forged).RefusedBy(); why != "" || work.ReportOf(forged).Found() != "" {
 		t.Errorf("it says that it is refused: %q", why)
 	}
 }

@@ -56,7 +56,7 @@ func returnRequest(v *view, s *subject) block {
 // prepareRelease waits until the agent has confirmed that the cluster keeps everything.
 func prepareRelease(v *view, s *subject) block {
 	w := s.ManifestWork
-	if s.untouched || work.Released(w) && v.statuses[w].applied {
+	if s.untouched || work.Released(w) && v.report(w).Applied() {
 		return done
 	}
 	wait := blockf("the work agent of cluster %s has not released the Application", w.Namespace)

@@ -25,7 +25,7 @@ func (v *view) relocates() bool {
 		return false
 	}
 	from := targetIn(v.Own, v.App)
-	return from.Namespace != v.App.ClusterNamespace() && !unseen(v.App, v.Own) &&
+	return from.Namespace != v.App.ClusterNamespace() && !v.unseen(v.App, v.Own) &&
 		work.CarriesTo(v.Own, from) // otherwise the cluster has changed the content of the work
 }
 
@@ -80,10 +80,10 @@ func dropFinalizersFirst(v *view, _ *subject) block {
 	switch {
 	case changed:
 		return wait.changing(v.Own, updated)
-	case work.FinalizersDropped(v.Own, false), v.keptThere():
+	case v.report(v.Own).FinalizersDropped(false), v.keptThere():
 		return done
-	case v.blocker(v.Own) != "":
-		wait.Message += "; but " + v.blocker(v.Own) + ". To change the Application in the old namespace, undo the change of namespace"
+	case blocker(v.report(v.Own)) != "":
+		wait.Message += "; but " + blocker(v.report(v.Own)) + ". To change the Application in the old namespace, undo the change of namespace"
 	}
 	return v.askAgain(v.Own, wait)
 }
@@ -92,8 +92,8 @@ func dropFinalizersFirst(v *view, _ *subject) block {
 // same name. A restore of the hub may have brought the earlier Application back. The old Application then stays when
 // the own work leaves. The earlier work ends after the apply of the own work.
 func (v *view) keptThere() bool {
-	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || v.statuses[v.Own].conflicts != ""
-	return changesNothing && slices.ContainsFunc(v.staying(v.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(v.Own, w) })
+	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || v.report(v.Own).Conflicts() != ""
+	return changesNothing && slices.ContainsFunc(v.staying(v.Others), func(w *workv1.ManifestWork) bool { return v.report(v.Own).OwnedBy(w) })
 }
 
 // relabel adds labels to an own work that the cache does not show, because the cache selects works by label. The

@@ -84,7 +84,7 @@ func (d *decision) endWork(s *subject, e *exit) *block {
 	}
 	s.untouched = deletableUnseen(s.ManifestWork, false)
 	if e.releases {
-		s.untouched = unseen(s.app, s.ManifestWork)
+		s.untouched = d.unseen(s.app, s.ManifestWork)
 	}
 	if b := d.advance(e.steps, s); b != nil {
 		d.plan.addWait(b.Wait)
@@ -100,7 +100,7 @@ func (d *decision) endWork(s *subject, e *exit) *block {
 		as = nothingSent
 	}
 	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
-	d.going[s.UID] = true
+	d.going = append(d.going, s.UID)
 	return nil
 }
 
@@ -140,7 +140,7 @@ func finalizers(force bool) func(*view, *subject) block {
 		if err != nil {
 			return unrendered(err)
 		}
-		if !changed && (force && v.tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(s.app)))) {
+		if !changed && (force && v.tried(w) || v.report(w).FinalizersDropped(argocd.Destroys(cascade(s.app)))) {
 			return done
 		}
 		if s.app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
@@ -161,7 +161,7 @@ func finalizers(force bool) func(*view, *subject) block {
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
 var keepOthers = &Gate{Name: "held beside", step: func(v *view, s *subject) block {
-	if !work.Seen(s.ManifestWork) || v.statuses[s.ManifestWork].sideManifestsKept {
+	if !work.Seen(s.ManifestWork) || v.report(s.ManifestWork).SideManifestsKept() {
 		return done
 	}
 	wait := blockf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay on the cluster", s.Namespace, s.Name)
@@ -191,7 +191,7 @@ func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *w
 
 // tried reports whether the agent has processed the work, or had nothing new to process.
 func (v *view) tried(w *workv1.ManifestWork) bool {
-	return w.Generation == 1 || work.CarriesRequest(w) || v.statuses[w].outcome != ""
+	return w.Generation == 1 || work.CarriesRequest(w) || v.report(w).Outcome() != ""
 }
 
 // unreadLasts is the time after which an agent that cannot read a leaving Application is asked again. The second
@@ -202,7 +202,7 @@ const unreadLasts = 20 * time.Minute
 // askAgain extends a wait. If the agent of a leaving work could not read the Application for long enough, askAgain
 // asks the agent again. Until then the wait has an end.
 func (v *view) askAgain(w *workv1.ManifestWork, wait block) block {
-	if !work.ReportsFinalizers(w) || !work.Unread(w, work.TakesWorkload(w)) || work.AskedAgain(w) {
+	if !work.ReportsFinalizers(w) || !v.report(w).Unread(work.TakesWorkload(w)) || work.AskedAgain(w) {
 		return wait
 	}
 	if !v.knows(NeedReported) {
@@ -231,27 +231,28 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 
 // blocker returns why a leaving work cannot be deleted yet: the cluster cannot apply the final form of the
 // Application, or users on the cluster hold the Application by finalizers. Empty for no known reason.
-func (v *view) blocker(w *workv1.ManifestWork) string {
+func blocker(report *work.Report) string {
+	w := report.Work
 	destroys, why := work.TakesWorkload(w), "the work agent could not apply the ManifestWork"
-	if c := work.Condition(w, workv1.WorkApplied); c != nil && c.Message != "" {
+	if c := report.Condition(workv1.WorkApplied); c != nil && c.Message != "" {
 		why = c.Message
 	}
-	switch outcome := v.statuses[w].outcome; {
-	case outcome == "" || work.FinalizersDropped(w, destroys):
-	case work.Unread(w, destroys):
+	switch outcome := report.Outcome(); {
+	case outcome == "" || report.FinalizersDropped(destroys):
+	case report.Unread(destroys):
 		return fmt.Sprintf("cluster %s cannot report whether its Application still exists: %s. If the error lasts for %s, Towline treats the "+
 			"Application as removed", w.Namespace, why, unreadLasts)
 	case outcome == metav1.ConditionFalse:
 		return "cluster " + w.Namespace + " refuses the change: " + why
 	case work.UpdateModeOf(w) == work.ReadOnly:
 		return "cluster " + w.Namespace + " has not reported yet whether its Application came from this hub"
-	case work.Uncascaded(w):
+	case report.Uncascaded():
 		return fmt.Sprintf("a writer on cluster %s removes the finalizer %s, which Towline puts back: without the finalizer, the deployed "+
 			"resources would stay on the cluster. The removal of the Application continues when the work agent has put the finalizer back, at most "+
 			"six minutes after the writer stops",
 			w.Namespace, apis.FinalizerResources)
 	case !destroys:
-		if remaining, known := work.RemainingFinalizers(w); known && len(remaining) > 0 {
+		if remaining, known := report.RemainingFinalizers(); known && len(remaining) > 0 {
 			id := work.Resource(w)
 			return fmt.Sprintf("a writer on cluster %s gave the Application the finalizer %s, so the removal of the Application would delete the "+
 				"deployed resources: remove the finalizer on the cluster, for example with "+
@@ -266,7 +267,7 @@ func (v *view) blocker(w *workv1.ManifestWork) string {
 func (v *view) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
-		if why := v.blocker(w); why != "" && work.ReportsFinalizers(w) && !v.deletionRequested(w) {
+		if why := blocker(v.report(w)); why != "" && work.ReportsFinalizers(w) && !v.deletionRequested(w) {
 			b.WriteString("; but " + why)
 		}
 	}
@@ -276,7 +277,7 @@ func (v *view) blockers(ws works) string {
 // tellOfBlocker returns the event about a waiting work without an Application: its deletion would destroy a workload
 // that is to stay.
 func (v *view) tellOfBlocker(w *workv1.ManifestWork) []Event {
-	why := v.blocker(w)
+	why := blocker(v.report(w))
 	if why == "" {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (d *decision) revokeWork(s *subject) revocation {
 		Related: s.ManifestWork, Warning: true, Reason: apis.ReasonRevoked, Action: "Revoke",
 		Note: fmt.Sprintf("cluster %s was asked to remove the Application, which is no longer permitted there: %s", s.Namespace, refusal.Message),
 	})})
-	d.going[s.UID] = true
+	d.going = append(d.going, s.UID)
 	return revocation{}
 }
 

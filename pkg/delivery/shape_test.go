@@ -1,14 +1,19 @@
 package delivery
 
 import (
-	"maps"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/towline-io/towline/pkg/fixture/shape"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // TestShape: few functions can change a plan, and the chains of calls are short. The checks and steps of all lists
@@ -30,25 +35,73 @@ func TestReadingOrder(t *testing.T) {
 	}, 5)
 }
 
-// TestOneReaderOfStatuses: only state.go reads the agent's answer about a work, so that a change of each part that a
-// decision reads wakes the controller.
+// TestOneReaderOfStatuses: decisions read the status of a work only through the work.Report of view, and SameWork
+// compares each part of the report, so that a change of a part wakes the controller.
 func TestOneReaderOfStatuses(t *testing.T) {
-	reads := regexp.MustCompile(`work\.(Outcome|Found(Released)?|Reported|Outdated|Refused(By|ForEdit|ForMark)?|SideManifestsKept|Absent)\(`)
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	others := []string{"App", "app", "to", "hub", "seen", "Health", "shown", "reported"} // Applications, observations of a report, and their parts
+	constructors := regexp.MustCompile(`work\.ReportOf\(`)
+	for name, file := range sources(t) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, is := n.(*ast.SelectorExpr)
+			if is && s.Sel.Name == "Status" && !slices.Contains(others, lastName(s.X)) {
+				t.Errorf("%s reads %s.Status", name, lastName(s.X))
+			}
+			return true
+		})
+		if constructors.Match(text(t, name)) && !slices.Contains([]string{"view.go", "state.go", "standing.go"}, name) {
+			t.Errorf("%s reads a report apart from the view", name)
+		}
 	}
-	readers := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
+}
+
+// lastName returns the last name in an expression.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.CallExpr:
+		return lastName(e.Fun)
+	}
+	return ""
+}
+
+// TestWakeUpsCompareReports: workState has each part of work.Report, except parts derived from others, and words.
+func TestWakeUpsCompareReports(t *testing.T) {
+	state := string(text(t, "state.go"))
+	for m := range reflect.TypeFor[*work.Report]().Methods() {
+		compared := strings.Contains(state, "r."+m.Name+"(")
+		if derived := m.Name == "OwnedBy" || m.Name == "Condition"; compared == derived {
+			t.Errorf("state.go calls %s: %t", m.Name, compared)
+		}
+	}
+}
+
+// sources returns the files of the package, without tests.
+func sources(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	out := map[string]*ast.File{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if out[name], err = parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(file, "_test.go") && reads.Match(text) {
-			readers[file] = true
-		}
 	}
-	if !maps.Equal(readers, map[string]bool{"state.go": true}) {
-		t.Errorf("read in %v", readers)
+	return out
+}
+
+func text(t *testing.T, file string) []byte {
+	t.Helper()
+	out, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return out
 }

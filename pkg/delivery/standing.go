@@ -58,7 +58,7 @@ type Standing struct {
 // Standing returns the state of the Application after the plan.
 func (p *Plan) Standing(f *Facts) Standing {
 	out := p.standing(f)
-	out.Applied = p.Intent == Deliver && f.Own != nil && statusOf(f.Own).applied
+	out.Applied = p.Intent == Deliver && f.Own != nil && work.ReportOf(f.Own).Applied()
 	return out
 }
 
@@ -87,7 +87,7 @@ func (p *Plan) standing(f *Facts) Standing {
 		return Standing{State: Moving, Since: p.since(f, moving)}
 	case cluster.Unreachable != "":
 		return Standing{State: Stale, Since: unix(cluster.Since)}
-	case f.Own == nil || !statusOf(f.Own).applied:
+	case f.Own == nil || !work.ReportOf(f.Own).Applied():
 		return Standing{State: Pending}
 	}
 	return Standing{State: Delivered}

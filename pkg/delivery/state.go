@@ -8,7 +8,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -17,15 +16,25 @@ import (
 // the status controller.
 func SameWork(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
-		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && workStateOf(a) == workStateOf(b)
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && workStateOf(work.ReportOf(a)) == workStateOf(work.ReportOf(b))
 }
 
-// workState is the agent's report on a work, as far as decisions depend on the report.
+// workState has all parts of the agent's report on a work that a decision reads, and no parts that change more often
+// than decisions. A test compares the parts with the methods of work.Report.
 type workState struct {
-	workStatus
+	outcome, found                  metav1.ConditionStatus
+	applied, told, reported, absent bool
 
-	// absent is true if the agent has found no Application.
-	absent bool
+	// outdated is true if the cluster's Application has another version than the request in the work expects.
+	outdated bool
+
+	// The Application of another owner on the cluster, by the methods of work.Report with these names.
+	foundReleased, refusedForEdit, refusedForMark bool
+	refused, conflicts                            string
+
+	// sideManifestsKept changes with the report about a single manifest, even if the agent could not apply another
+	// manifest.
+	sideManifestsKept bool
 
 	// operation and phase are the running or last operation. The version counts while the report has the volatile
 	// fields.
@@ -48,30 +57,33 @@ type workState struct {
 
 	// leaving is the report about the finalizers and the owner of an Application that leaves its cluster.
 	leaving struct {
-		finalizers, owner             string
-		known, read, cascades, unread bool
+		finalizers, owner                                                       string
+		known, read, cascades, uncascaded, unread, unmapped, dropped, destroyed bool
 	}
 }
 
-// workStateOf returns the state of a work. The report is parsed once.
-func workStateOf(w *workv1.ManifestWork) workState {
-	status := statusOf(w)
-	s := workState{workStatus: status, absent: work.Absent(w)}
-	s.reported = status.reported && work.AsksOrigin(w) // otherwise only the field compared depends on the report
+// workStateOf returns the state from the report on a work. The health and the sync status are left out: the status
+// controller writes both to the hub's Application, and the write wakes the controller.
+func workStateOf(r *work.Report) workState {
+	w := r.Work
+	s := workState{
+		outcome: r.Outcome(), found: r.Found(), applied: r.Applied(), told: r.Told(), absent: r.Absent(), outdated: r.Outdated(),
+		reported:      r.Reported() && work.AsksOrigin(w), // otherwise only the field compared depends on the report
+		foundReleased: r.FoundReleased(), refusedForEdit: r.RefusedForEdit(), refusedForMark: r.RefusedForMark(),
+		refused: r.RefusedBy(), conflicts: r.Conflicts(), sideManifestsKept: r.SideManifestsKept(),
+	}
 	if work.ReportsFinalizers(w) {
 		l := &s.leaving
 		var finalizers []string
-		finalizers, l.known = work.RemainingFinalizers(w)
+		finalizers, l.known = r.RemainingFinalizers()
 		l.finalizers = strings.Join(finalizers, ",")
-		l.owner, l.read = work.Owner(w)
-		l.cascades, l.unread = work.Cascades(w), work.Unread(w, true)
+		l.owner, l.read = r.Owner()
+		l.cascades, l.uncascaded, l.unread, l.unmapped = r.Cascades(), r.Uncascaded(), r.Unread(true), r.Unread(false)
+		l.dropped, l.destroyed = r.FinalizersDropped(false), r.FinalizersDropped(true)
 	}
-	if len(w.Spec.ManifestConfigs) == 0 {
-		return s
-	}
-	seen := feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
-	s.operation, s.edit, s.detailed = relay.ClusterOf(&seen), seen.Edit, seen.Detailed
-	s.compared = work.AsksCompared(w) && answersByCondition(w, status, &seen)
+	seen := r.Observation()
+	s.operation, s.edit, s.detailed = relay.ClusterOf(seen), seen.Edit, seen.Detailed
+	s.compared = work.AsksCompared(w) && answersByCondition(r, seen)
 	if o := seen.Status.OperationState; o != nil {
 		s.phase = o.Phase
 	}
@@ -83,39 +95,4 @@ func workStateOf(w *workv1.ManifestWork) workState {
 	v := &s.volatile
 	v.reconciledAt, v.refresh, v.refreshPending, v.starting = seen.Status.ReconciledAt, seen.RefreshRequest, seen.RefreshPending, seen.Starting
 	return s
-}
-
-// workStatus is the agent's answer about the current generation of a work. Only this file reads the answer: each part of
-// a status that a decision reads is compared by SameWork.
-type workStatus struct {
-	// outcome is the result of the apply, and found whether the agent has found the Application; see package work.
-	outcome, found metav1.ConditionStatus
-
-	// applied is true if the agent has applied the work. A read-only work is never applied.
-	applied bool
-
-	// reported is true if the agent has answered the feedback rules.
-	reported bool
-
-	// outdated is true if the cluster's Application has another version than the request in the work expects.
-	outdated bool
-
-	// The Application of another owner on the cluster, by the functions of package work with these names.
-	foundReleased, refusedForEdit, refusedForMark bool
-	refused, conflicts                            string
-
-	// sideManifestsKept changes with the report about a single manifest, even if the agent could not apply another
-	// manifest.
-	sideManifestsKept bool
-}
-
-// statusOf returns the status of a work.
-func statusOf(w *workv1.ManifestWork) workStatus {
-	outcome := work.Outcome(w)
-	return workStatus{
-		outcome: outcome, found: work.Found(w), applied: outcome == metav1.ConditionTrue && !work.IsReadOnly(w),
-		reported: work.Reported(w), outdated: work.Outdated(w), refused: work.RefusedBy(w), conflicts: work.Refused(w),
-		foundReleased: work.FoundReleased(w), refusedForEdit: work.RefusedForEdit(w), refusedForMark: work.RefusedForMark(w),
-		sideManifestsKept: work.SideManifestsKept(w),
-	}
 }

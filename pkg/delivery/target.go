@@ -64,11 +64,11 @@ func (c *Claimant) maySend() bool {
 // objects.
 func (d *decision) giveWay() {
 	c, mine := d.ahead, d.sent()
-	if c == nil || mine == nil || !d.statuses[mine].applied || !d.owns() || d.deletionRequested(mine) {
+	if c == nil || mine == nil || !d.report(mine).Applied() || !d.owns() || d.deletionRequested(mine) {
 		return
 	}
 	theirs := sentTo(d.App, c.Work)
-	if theirs == nil || !d.statuses[theirs].applied ||
+	if theirs == nil || !d.report(theirs).Applied() ||
 		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || theirs.Spec.DeleteOption != nil {
 		return
 	}
@@ -98,35 +98,7 @@ func checkTargetFree(v *view) block {
 
 // hasTargetOf reports whether a work for another Application with the name of app keeps the target of app.
 func hasTargetOf(w *workv1.ManifestWork, app *argocd.Application) bool {
-	return work.NamedAfter(w.Name, app.Name) && slices.Contains(Targets(w), targetOf(app))
-}
-
-// Targets returns the namespaces and names, on the cluster, that a work keeps from other Applications. A work keeps
-// its present targets, and former targets until the agent reports otherwise. The result may have duplicates.
-func Targets(w *workv1.ManifestWork) []types.NamespacedName {
-	out := work.Targets(w)
-	for i := range w.Status.ResourceStatus.Manifests {
-		m := &w.Status.ResourceStatus.Manifests[i].ResourceMeta
-		if m.Group == argocd.GroupVersion.Group && m.Resource == argocd.Resource {
-			out = append(out, types.NamespacedName{Namespace: m.Namespace, Name: m.Name})
-		}
-	}
-	return out
-}
-
-// Frees reports whether a work keeps a target before a change and no longer after the change.
-func Frees(before, after *workv1.ManifestWork) bool {
-	if before.Generation == after.Generation && sameManifests(before, after) { // most reports: no manifest has to be parsed
-		return false
-	}
-	kept := Targets(after)
-	return slices.ContainsFunc(Targets(before), func(t types.NamespacedName) bool { return !slices.Contains(kept, t) })
-}
-
-// sameManifests reports whether two versions of a work report on the same manifests.
-func sameManifests(a, b *workv1.ManifestWork) bool {
-	return slices.EqualFunc(a.Status.ResourceStatus.Manifests, b.Status.ResourceStatus.Manifests,
-		func(x, y workv1.ManifestCondition) bool { return x.ResourceMeta == y.ResourceMeta })
+	return work.NamedAfter(w.Name, app.Name) && slices.Contains(work.KeptTargets(w), targetOf(app))
 }
 
 // checkHubCopy blocks an Application whose target is on the hub itself, as a managed cluster, and has an Application

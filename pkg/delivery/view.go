@@ -21,8 +21,8 @@ type view struct {
 	*Facts
 	Options
 
-	// going are the works with a planned deletion, by UID.
-	going map[types.UID]bool
+	// going are the UIDs of the works with a planned deletion.
+	going []types.UID
 
 	// ahead is the claimant with precedence over the Application at the target; nil for none.
 	ahead *Claimant
@@ -30,44 +30,33 @@ type view struct {
 	// remembered is true if the Application still counts as Towline's after the end of its works.
 	remembered bool
 
-	// reports are the parsed reports of clusters. statuses are the statuses of all works that a decision may write, and of
-	// the work of the claimant ahead.
-	reports  map[reportOf]*feedback.Observation
-	statuses map[*workv1.ManifestWork]workStatus
+	// reports are the agents' reports read so far.
+	reports []*work.Report
 }
 
 func newView(f *Facts, o Options) view {
-	v := view{
-		Facts: f, Options: o, going: map[types.UID]bool{}, reports: map[reportOf]*feedback.Observation{}, statuses: map[*workv1.ManifestWork]workStatus{},
-	}
-	if f.Own != nil {
-		v.statuses[f.Own] = statusOf(f.Own)
-	}
-	for _, w := range f.Others {
-		v.statuses[w] = statusOf(w)
-	}
+	v := view{Facts: f, Options: o}
 	v.ahead, v.remembered = v.firstClaimant(), v.remembers()
-	if v.ahead != nil && v.ahead.Work != nil {
-		v.statuses[v.ahead.Work] = statusOf(v.ahead.Work)
-	}
 	return v
 }
 
-// reportOf is a work, and the resource of an Application in the work's status.
-type reportOf struct {
-	work *workv1.ManifestWork
-	id   workv1.ResourceIdentifier
+// report returns the agent's report about a work. A decision reads each report once.
+func (v *view) report(w *workv1.ManifestWork) *work.Report {
+	if i := slices.IndexFunc(v.reports, func(r *work.Report) bool { return r.Work == w }); i >= 0 {
+		return v.reports[i]
+	}
+	r := work.ReportOf(w)
+	v.reports = append(v.reports, r)
+	return r
 }
 
-// report returns the cluster's report about an Application in the status of a work. A decision parses each report once.
-func (v *view) report(w *workv1.ManifestWork, app *argocd.Application) *feedback.Observation {
-	key := reportOf{w, work.Identifier(app)}
-	seen, known := v.reports[key]
-	if !known {
-		parsed := feedback.Parse(&w.Status, key.id)
-		seen, v.reports[key] = &parsed, &parsed
+// observed returns the cluster's report about an Application in a work. The report is empty for an Application at
+// another place than the Application of the work.
+func (v *view) observed(w *workv1.ManifestWork, app *argocd.Application) *feedback.Observation {
+	if work.Resource(w) != work.Identifier(app) {
+		return &feedback.Observation{}
 	}
-	return seen
+	return v.report(w).Observation()
 }
 
 // knows reports whether facts have been read.
@@ -84,7 +73,7 @@ func (v *view) subject(w *workv1.ManifestWork) *subject {
 
 // deletionRequested reports whether a work's deletion has been requested, by the plan or before.
 func (v *view) deletionRequested(w *workv1.ManifestWork) bool {
-	return !w.DeletionTimestamp.IsZero() || v.going[w.UID]
+	return !w.DeletionTimestamp.IsZero() || slices.Contains(v.going, w.UID)
 }
 
 // owns reports whether Own belongs to the Application. A work from no pull controller does not belong to the
@@ -167,9 +156,9 @@ func (v *view) earlier(w *workv1.ManifestWork) bool {
 // cluster's Application then belongs to both works or, after the release of both, to no work. So the Application stays
 // when the earlier work is deleted. As long as both works exist, each work reverts the content of the other work.
 func (v *view) replaced(w *workv1.ManifestWork) bool {
-	at, left := targetIn(w, v.App), work.Released(w) && v.statuses[w].applied
+	at, left := targetIn(w, v.App), work.Released(w) && v.report(w).Applied()
 	return slices.ContainsFunc(v.staying(v.all()), func(later *workv1.ManifestWork) bool {
-		return v.isLater(later, w) && later.Namespace == w.Namespace && work.CarriesTo(later, at) && v.statuses[later].applied &&
+		return v.isLater(later, w) && later.Namespace == w.Namespace && work.CarriesTo(later, at) && v.report(later).Applied() &&
 			(left || !work.Released(later))
 	})
 }
@@ -190,12 +179,8 @@ func (v *view) isLater(w, than *workv1.ManifestWork) bool {
 // earlier work, as after a new import of the ManagedCluster. Or the work may come from a backup. The delivered
 // objects still belong to the name of the work, and the agent destroys the objects an hour after the agent finds no
 // work.
-func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
-	if app == nil || w.Name != work.Name(app) ||
-		work.Seen(w) || work.Recreated(w) || len(w.Status.Conditions) > 0 {
-		return false
-	}
-	return !reportedOn(app)
+func (v *view) unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
+	return app != nil && w.Name == work.Name(app) && !work.Seen(w) && !work.Recreated(w) && !v.report(w).Told() && !reportedOn(app)
 }
 
 // reportedOn reports whether a cluster has ever reported on the Application.

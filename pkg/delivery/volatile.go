@@ -29,9 +29,9 @@ func (r *relaying) volatile() bool {
 	asked, here, there := work.TellsVolatile(r.Own), &r.to.Status, &r.seen.Status
 	known := cmp.Or(there.ReconciledAt, here.ReconciledAt)
 	switch {
-	case r.statuses[r.Own].outcome != metav1.ConditionTrue:
+	case r.report(r.Own).Outcome() != metav1.ConditionTrue:
 		return asked
-	case !asked && answersByCondition(r.Own, r.statuses[r.Own], r.seen):
+	case !asked && answersByCondition(r.report(r.Own), r.seen):
 		return false
 	case unsettled(r.to), uncompared(there.OperationState, known):
 		return true
@@ -55,11 +55,11 @@ func detailed(own *workv1.ManifestWork, seen *feedback.Observation, now time.Tim
 
 // answersByCondition reports whether the agent reports the comparison by a condition, or may do so with its next
 // report. After a takeover, the work asks for the condition.
-func answersByCondition(w *workv1.ManifestWork, status workStatus, seen *feedback.Observation) bool {
-	if !work.AsksCompared(w) {
-		return work.ByOlder(w) // the next write is the takeover
+func answersByCondition(report *work.Report, seen *feedback.Observation) bool {
+	if !work.AsksCompared(report.Work) {
+		return work.ByOlder(report.Work) // the next write is the takeover
 	}
-	return seen.TellsCompared || seen.UID == "" || !status.reported
+	return seen.TellsCompared || seen.UID == "" || !report.Reported()
 }
 
 // unsettled reports whether the hub shows no comparison by the cluster, or no comparison after the shown operation.

@@ -48,14 +48,14 @@ func TestOutdated(t *testing.T) {
 		for i := range w.Status.Conditions {
 			w.Status.Conditions[i].ObservedGeneration = tc.generation
 		}
-		if got := work.Outdated(w); got != tc.want {
+		if got := work.ReportOf(w).Outdated(); got != tc.want {
 			t.Errorf("%s: got %t", title, got)
 		}
 		if got := work.Retried(w, app); got != tc.retried {
 			t.Errorf("%s: retried: %t", title, got)
 		}
 	}
-	if work.Outdated(&workv1.ManifestWork{}) {
+	if work.ReportOf(&workv1.ManifestWork{}).Outdated() {
 		t.Error("a work that says nothing is outdated")
 	}
 }

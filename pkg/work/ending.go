@@ -5,28 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
-)
-
-// Ownership is the owner of the Application on the cluster, as reported by the agent of a work with ReportsFinalizers.
-type Ownership int
-
-const (
-	// OwnerUnknown means: the agent has not read the owner for the current generation of the work, or the owner is
-	// not this work.
-	OwnerUnknown Ownership = iota
-
-	// OwnerNone means: no agent has applied the Application. The Application stays as is after the deletion of the
-	// work.
-	OwnerNone
-
-	// OwnerSelf means: the work has delivered the Application. The deletion of the work removes the Application.
-	OwnerSelf
 )
 
 // hubHash is the number of characters before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
@@ -51,70 +34,57 @@ func Recreated(w *workv1.ManifestWork) bool { return w.Annotations[apis.Annotati
 // an unreadable Application may exist. If the workload is to go, two works are not awaited: a first work without any
 // delivery, and a work with the mode CreateOnly. An unreadable Application is not awaited forever: its workload is
 // removed if the Application had a finalizer before.
-func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
-	switch outcome := Outcome(w); {
+func (r *Report) FinalizersDropped(destroys bool) bool {
+	switch w := r.Work; {
 	case CarriesRequest(w):
 		return false
-	case destroys && (isFirst(w) && !brought(w) || UpdateModeOf(w) == CreateOnly):
+	case destroys && (isFirst(w) && !r.brought() || r.mode == CreateOnly):
 		return true
-	case outcome == "":
+	case r.outcome == "":
 		return false
-	case brought(w) && destroys:
-		return Cascades(w)
-	case brought(w):
-		remaining, known := RemainingFinalizers(w)
+	case r.brought() && destroys:
+		return r.Cascades()
+	case r.brought():
+		remaining, known := r.RemainingFinalizers()
 		return known && len(remaining) == 0
 	}
-	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // because of the mode or of conflicts, and not because of a temporary failure
-	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
+	kept := r.mode == ReadOnly || r.Conflicts() != "" // because of the mode or of conflicts, and not because of a temporary failure
+	owner, known := r.Owner()
+	return r.Absent() || kept && known && owner == "" || destroys && r.Cascades() || AskedAgain(r.Work) && r.Unread(destroys)
 }
 
 // brought reports whether the agent has applied the Application for the current generation of the work.
-func brought(w *workv1.ManifestWork) bool {
-	return Outcome(w) == metav1.ConditionTrue && UpdateModeOf(w) != ReadOnly
-}
+func (r *Report) brought() bool { return r.outcome == metav1.ConditionTrue && r.mode != ReadOnly }
 
 // Uncascaded reports whether a user on the cluster has removed the finalizer for the removal of the workload. The
 // agent has applied the finalizer, and has since read the Application without a finalizer.
-func Uncascaded(w *workv1.ManifestWork) bool {
-	remaining, known := feedback.RemainingFinalizers(&w.Status, Resource(w), mark(w))
-	return ReportsFinalizers(w) && brought(w) && known && len(remaining) == 0
+func (r *Report) Uncascaded() bool {
+	remaining, known := r.finalizersSince(mark(r.Work))
+	return ReportsFinalizers(r.Work) && r.brought() && known && len(remaining) == 0
 }
 
 // Absent reports whether the agent has looked for the Application at the place of the current generation and found
 // none. The agent looks after a failed apply, or in the mode ReadOnly. An unreadable Application is not absent,
 // because the API server of the cluster may have failed.
-func Absent(w *workv1.ManifestWork) bool {
-	tried := Outcome(w) == metav1.ConditionFalse || Outcome(w) != "" && UpdateModeOf(w) == ReadOnly
-	return tried && found(w, metav1.ConditionFalse)
+func (r *Report) Absent() bool {
+	tried := r.outcome == metav1.ConditionFalse || r.outcome != "" && r.mode == ReadOnly
+	return tried && r.foundNow(metav1.ConditionFalse)
 }
 
-// OwnerOf returns the owner of the cluster's Application, as read under the feedback rules of the current generation.
-func OwnerOf(w *workv1.ManifestWork) Ownership {
-	name, known := Owner(w)
-	switch {
-	case known && name == "":
-		return OwnerNone
-	case known && isOf(name, w):
-		return OwnerSelf
-	}
-	return OwnerUnknown
-}
-
-// OwnedBy reports whether another work of the hub owns the cluster's Application, as read for the current generation
-// of a work with ReportsFinalizers. The Application then stays after the deletion of w.
-func OwnedBy(w, other *workv1.ManifestWork) bool {
-	name, known := Owner(w)
-	return known && other.Namespace == w.Namespace && isOf(name, other)
+// OwnedBy reports whether a work of the hub owns the cluster's Application, as read for the current generation of a work
+// with ReportsFinalizers. With another owner, the Application stays after the deletion of the reported work.
+func (r *Report) OwnedBy(w *workv1.ManifestWork) bool {
+	name, known := r.Owner()
+	return known && w.Namespace == r.Work.Namespace && isOf(name, w)
 }
 
 // Owner returns the name of the AppliedManifestWork that owns the cluster's Application; empty for no owner. known
 // reports whether the agent of a work with ReportsFinalizers has read the owner for the current generation.
-func Owner(w *workv1.ManifestWork) (name string, known bool) {
-	if !ReportsFinalizers(w) || !found(w, metav1.ConditionTrue) {
+func (r *Report) Owner() (name string, known bool) {
+	if !ReportsFinalizers(r.Work) || !r.foundNow(metav1.ConditionTrue) {
 		return "", false
 	}
-	return feedback.Owner(&w.Status, Resource(w))
+	return feedback.Owner(&r.Work.Status, r.id)
 }
 
 // isOf reports whether an AppliedManifestWork belongs to a work, by the two names.
@@ -124,39 +94,29 @@ func isOf(applied string, w *workv1.ManifestWork) bool {
 
 // Cascades reports whether the cluster's Application has a finalizer for the removal of the workload, as read by the
 // agent. If the work has delivered the Application again, with the finalizer, only a later reading counts.
-func Cascades(w *workv1.ManifestWork) bool {
+func (r *Report) Cascades() bool {
 	switch {
-	case !found(w, metav1.ConditionTrue):
+	case !r.foundNow(metav1.ConditionTrue):
 		return false
-	case !ReportsFinalizers(w):
-		return feedback.Cascades(&w.Status, Resource(w))
+	case !ReportsFinalizers(r.Work):
+		return feedback.Cascades(&r.Work.Status, r.id)
 	}
-	remaining, known := feedback.RemainingFinalizers(&w.Status, Resource(w), mark(w))
-	return len(remaining) > 0 && (known || !brought(w))
+	remaining, known := r.finalizersSince(mark(r.Work))
+	return len(remaining) > 0 && (known || !r.brought())
 }
 
 // Unread reports whether the agent can neither apply the current generation nor tell whether the Application exists.
 // A lasting Unread counts as an answer. If the workload is to stay, only a cluster that does not know the kind
 // Application counts, because no Application can exist there. The agent (v1.2.0) reports an unknown kind also after a
 // failed request to the API server.
-func Unread(w *workv1.ManifestWork, destroys bool) bool {
-	return Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, Resource(w))) &&
-		conditionNow(w, workv1.WorkAvailable) == metav1.ConditionUnknown
+func (r *Report) Unread(destroys bool) bool {
+	return r.outcome == metav1.ConditionFalse && r.available == metav1.ConditionUnknown &&
+		(destroys || feedback.Unmapped(&r.Work.Status, r.id))
 }
 
 // isFirst reports whether a work is unchanged since its creation, and the first work of its Application on the
 // cluster.
 func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !Recreated(w) }
-
-// found reports whether the agent has looked for the Application for the current generation, with the given result.
-func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
-	manifest := feedback.Manifest(&w.Status, Resource(w))
-	if conditionNow(w, workv1.WorkAvailable) != result || manifest == nil {
-		return false // the manifest's own condition has no generation, and the work's condition may be about an earlier place
-	}
-	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)
-	return c != nil && c.Status == result
-}
 
 // again is the prefix of the mark of a repeated question to the agent.
 const again = "again-"

@@ -88,14 +88,14 @@ func TestHeeded(t *testing.T) {
 	} {
 		t.Run(title, func(t *testing.T) {
 			stays, goes := ending(t, tc.claim), ending(t, tc.claim, apis.FinalizerResources)
-			if got := work.FinalizersDropped(told(stays, tc.says(report(stays))), false); got != tc.stays {
+			if got := work.ReportOf(told(stays, tc.says(report(stays)))).FinalizersDropped(false); got != tc.stays {
 				t.Errorf("to stay: %t", got)
 			}
-			if got := work.FinalizersDropped(told(goes, tc.says(report(goes))), true); got != tc.goes {
+			if got := work.ReportOf(told(goes, tc.says(report(goes)))).FinalizersDropped(true); got != tc.goes {
 				t.Errorf("to go: %t", got)
 			}
 			late := told(stays, tc.says(report(stays)))
-			if late.Generation++; work.FinalizersDropped(late, false) || work.FinalizersDropped(late, true) {
+			if late.Generation++; work.ReportOf(late).FinalizersDropped(false) || work.ReportOf(late).FinalizersDropped(true) {
 				t.Error("the answer to an earlier version counts")
 			}
 		})
@@ -123,7 +123,7 @@ func TestOwnedBy(t *testing.T) {
 		"as read for an earlier form":       {earlier, other, false},
 		"no owner":                          {told(w, report(w)), other, false},
 	} {
-		if got := work.OwnedBy(tc.w, tc.by); got != tc.want {
+		if got := work.ReportOf(tc.w).OwnedBy(tc.by); got != tc.want {
 			t.Errorf("%s: got %t", title, got)
 		}
 	}
@@ -146,7 +146,7 @@ func TestHeededByAFirstWork(t *testing.T) {
 		w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
 		w.Generation = 1
 		tc.edit(w)
-		if stays, goes := work.FinalizersDropped(w, false), work.FinalizersDropped(w, true); stays != tc.stays || goes != tc.goes {
+		if stays, goes := work.ReportOf(w).FinalizersDropped(false), work.ReportOf(w).FinalizersDropped(true); stays != tc.stays || goes != tc.goes {
 			t.Errorf("%s: to stay %t, to go %t", title, stays, goes)
 		}
 	}
@@ -156,7 +156,7 @@ func TestHeededByAFirstWork(t *testing.T) {
 func TestAskAgain(t *testing.T) {
 	w := ending(t, work.ForceApply)
 	silent := told(w, report(w).Unmapped())
-	if !work.Unread(silent, false) || work.AskedAgain(silent) {
+	if !work.ReportOf(silent).Unread(false) || work.AskedAgain(silent) {
 		t.Fatal("the case that this is about is another one")
 	}
 	out, err := work.AskAgain(silent)
@@ -166,10 +166,10 @@ func TestAskAgain(t *testing.T) {
 	if _, changed := work.PrepareRemoval(out, nil); changed {
 		t.Error("it is asked once more")
 	}
-	if out.Generation++; work.FinalizersDropped(out, false) {
+	if out.Generation++; work.ReportOf(out).FinalizersDropped(false) {
 		t.Error("the answer to the first question counts")
 	}
-	if !work.FinalizersDropped(told(out, report(out).Unmapped()), false) {
+	if !work.ReportOf(told(out, report(out).Unmapped())).FinalizersDropped(false) {
 		t.Error("the answer to the second one does not count")
 	}
 }
@@ -278,7 +278,7 @@ func TestLastingUnread(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Generation++
-			if got := work.FinalizersDropped(told(w, tc.says(report(w))), destroys); got != want {
+			if got := work.ReportOf(told(w, tc.says(report(w)))).FinalizersDropped(destroys); got != want {
 				t.Errorf("%s, to go %t: %t", title, destroys, got)
 			}
 		}
@@ -313,8 +313,8 @@ func TestCascadeNeedsItsFinalizer(t *testing.T) {
 			w.Generation = tc.generation
 			there := told(w, tc.says(report(w)))
 			out, changed := work.PrepareRemoval(there, finalizers)
-			if changed == tc.goes || work.FinalizersDropped(there, true) != tc.goes {
-				t.Fatalf("changed: %t, it may go: %t", changed, work.FinalizersDropped(there, true))
+			if changed == tc.goes || work.ReportOf(there).FinalizersDropped(true) != tc.goes {
+				t.Fatalf("changed: %t, it may go: %t", changed, work.ReportOf(there).FinalizersDropped(true))
 			}
 			if tc.goes {
 				return
@@ -322,10 +322,11 @@ func TestCascadeNeedsItsFinalizer(t *testing.T) {
 			out.Generation++
 			mark := strconv.FormatInt(tc.generation, 10)
 			read := told(out, report(out).String("finalizersDropped", mark).String("finalizerLeft", apis.FinalizerResources))
-			if !work.ReportsFinalizers(out) || work.FinalizersDropped(told(out, report(out)), true) || !work.FinalizersDropped(read, true) {
+			if !work.ReportsFinalizers(out) || work.ReportOf(told(out, report(out))).FinalizersDropped(true) || !work.ReportOf(read).FinalizersDropped(true) {
 				t.Error("it does not wait for the answer, or waits on")
 			}
-			if gone := told(out, report(out).String("finalizersDropped", mark)); !work.Uncascaded(gone) || work.FinalizersDropped(gone, true) {
+			gone := work.ReportOf(told(out, report(out).String("finalizersDropped", mark)))
+			if !gone.Uncascaded() || gone.FinalizersDropped(true) {
 				t.Error("removed again, and it goes")
 			}
 		})

@@ -24,15 +24,18 @@ func ReportsFinalizers(w *workv1.ManifestWork) bool {
 //
 // The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the
 // Application's status is empty as well.
-func RemainingFinalizers(w *workv1.ManifestWork) (remaining []string, known bool) {
-	if !ReportsFinalizers(w) {
+func (r *Report) RemainingFinalizers() (remaining []string, known bool) {
+	held, ok := Carried(r.Work)
+	if !ok || !ReportsFinalizers(r.Work) {
 		return nil, true
 	}
-	held, ok := Carried(w)
-	if !ok {
-		return nil, true
-	}
-	return feedback.RemainingFinalizers(&w.Status, Resource(w), held.Annotations[apis.AnnotationFinalizersDropped])
+	return r.finalizersSince(held.Annotations[apis.AnnotationFinalizersDropped])
+}
+
+// finalizersSince returns the remaining finalizers that remove the workload. known reports whether the agent has read
+// the finalizers since the change with the mark.
+func (r *Report) finalizersSince(mark string) (remaining []string, known bool) {
+	return feedback.RemainingFinalizers(&r.Work.Status, r.id, mark)
 }
 
 // setFinalizersRule adds the feedback rule about the finalizers, or removes the rule. setFinalizersRule returns the mark of the change;

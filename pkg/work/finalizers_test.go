@@ -43,12 +43,12 @@ func TestLeft(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			w := stripped(t, b, 7)
 			w.Status = tc.report.Obj()
-			if left, known := work.RemainingFinalizers(w); len(left) != tc.left || known != tc.known {
+			if left, known := work.ReportOf(w).RemainingFinalizers(); len(left) != tc.left || known != tc.known {
 				t.Errorf("%v, known: %t", left, known)
 			}
 		})
 	}
-	if _, known := work.RemainingFinalizers(render(t, b)); !known {
+	if _, known := work.ReportOf(render(t, b)).RemainingFinalizers(); !known {
 		t.Error("a work that says nothing of it is waited for")
 	}
 }

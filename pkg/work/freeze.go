@@ -34,7 +34,7 @@ func RunsByItself(w *workv1.ManifestWork) bool {
 // itself, Towline may not change the cluster's Application, or the Application is unreadable.
 func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	mode := UpdateModeOf(w)
-	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || Refused(w) != "" {
+	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || ReportOf(w).Conflicts() != "" {
 		return w, false
 	}
 	out := w.DeepCopy()

@@ -160,9 +160,9 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 // SideManifestsKept reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
 // deletes resources removed from a work, if the agent owns them. The agent gives up the ownership of kept resources
 // during an apply. Only an apply of the current generation is therefore a proof.
-func SideManifestsKept(w *workv1.ManifestWork) bool {
-	for _, id := range identifiers(sideManifests(w)) {
-		if !keeps(w, id) || outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
+func (r *Report) SideManifestsKept() bool {
+	for _, id := range identifiers(sideManifests(r.Work)) {
+		if !keeps(r.Work, id) || conditionNow(r.Work, workv1.WorkApplied) != metav1.ConditionTrue && !appliedNow(r.Work, id) {
 			return false
 		}
 	}
@@ -202,7 +202,7 @@ func TakeOver(desired, w *workv1.ManifestWork) {
 	if noted := BroughtProjects(w); len(noted) > 0 {
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationBroughtProjects, strings.Join(noted, ","))
 	}
-	if SideManifestsKept(w) || len(sideManifests(desired)) > 0 {
+	if ReportOf(w).SideManifestsKept() || len(sideManifests(desired)) > 0 {
 		return
 	}
 	desired.Spec.Workload.Manifests = append(desired.Spec.Workload.Manifests, others...)

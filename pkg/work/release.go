@@ -42,12 +42,12 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 		return nil, err
 	}
 	Unmark(out) // a controller may delete an object by its mark, and the Application is to stay for good
-	switch {
-	case RefusedForEdit(w):
+	switch r := ReportOf(w); {
+	case r.RefusedForEdit():
 		SetUpdateMode(out, ForceApply)
-	case UpdateModeOf(w) == ReadOnly, Refused(w) != "":
+	case r.mode == ReadOnly, r.Conflicts() != "":
 		SetUpdateMode(out, CreateOnly) // Towline must not change an Application of another owner
-	case UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
+	case r.mode == Apply && r.outcome == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
 		SetUpdateMode(out, ForceApply) // the Application is Towline's: a conflict must not prevent the release
 	}
 	out.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
@@ -59,7 +59,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
 	}
-	if CarriesRequest(w) || ReadsThroughHub(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
+	if CarriesRequest(w) || ReadsThroughHub(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || ReportOf(w).Conflicts() != "" {
 		return false
 	}
 	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !payload.Bare(m.Raw) })

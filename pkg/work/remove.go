@@ -27,9 +27,10 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	if !ok || CarriesRequest(w) || UpdateModeOf(w) == CreateOnly {
 		return w, false
 	}
-	own := OwnerOf(w) == OwnerSelf && UpdateModeOf(w) != ForceApply
-	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
-	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
+	r := ReportOf(w)
+	own := r.OwnedBy(w) && r.mode != ForceApply
+	applies := isFirst(w) || r.outcome != metav1.ConditionFalse && r.mode != ReadOnly
+	cascades := argocd.Destroys(finalizers) && (!r.brought() || r.Cascades())
 	prepared := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (ReportsFinalizers(w) || applies && cascades)
 	if prepared && !own {
 		return w, false
@@ -37,7 +38,7 @@ func PrepareRemoval(w *workv1.ManifestWork, finalizers []string) (*workv1.Manife
 	out := w.DeepCopy()
 	setRules(out, held)
 	switch {
-	case own, UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue:
+	case own, r.mode == Apply && r.outcome == metav1.ConditionTrue:
 		SetUpdateMode(out, ForceApply)
 	case !Seen(w):
 		SetUpdateMode(out, ReadOnly)

@@ -26,7 +26,7 @@ func placeOf(cluster, namespace string) string { return cluster + "/" + namespac
 // watch. A work without a report counts: the agent is about to register the watch.
 func Watches(w *workv1.ManifestWork) string {
 	c := configOf(w)
-	if w.DeletionTimestamp != nil || c.FeedbackScrapeType != workv1.FeedbackWatchType || found(w, metav1.ConditionFalse) {
+	if w.DeletionTimestamp != nil || c.FeedbackScrapeType != workv1.FeedbackWatchType || ReportOf(w).foundNow(metav1.ConditionFalse) {
 		return ""
 	}
 	return placeOf(w.Namespace, c.ResourceIdentifier.Namespace)

@@ -44,7 +44,7 @@ func (o *oracle) stops(c *cluster, a *placed) bool {
 	}
 	return slices.ContainsFunc(o.worksOf(a.owner()), func(w *workv1.ManifestWork) bool {
 		return w.Namespace == c.name && a.isOf(w.Name) && work.CarriesTo(w, a.key) && work.NamedAfter(w.Name, app.Name) &&
-			!unanswered(w) && !work.IsReadOnly(w) && work.Refused(w) == "" && work.UpdateModeOf(w) != work.CreateOnly
+			!unanswered(w) && !work.IsReadOnly(w) && work.ReportOf(w).Conflicts() == "" && work.UpdateModeOf(w) != work.CreateOnly
 	})
 }
 
