@@ -147,28 +147,27 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.DeliveryRequested(app) {
 		return u, err
 	}
-	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
+	if err = seen.judge(ctx, r.Grants, &u); err != nil || !u.Permitted || seen.Leads() {
 		return u, err
-	}
-	if app.Operation != nil && seen.Kind() != dependency.Objects {
-		if u.OperationPermitted, err = seen.permitted(ctx, r.Grants, app, authorization.Read); err != nil {
-			return u, err
-		}
 	}
 	u.Own, err = hub.Get(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
 	return u, err
 }
 
-// permitted reports whether an Application has the right to the given request on the cluster.
-func (seen *observation) permitted(
-	ctx context.Context, checker *grants.Checker, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
-) (bool, error) {
-	request, err := asks(app)
+// judge reads whether an Application has the right to the cluster, with the spec and with the requested operation.
+func (seen *observation) judge(ctx context.Context, checker *grants.Checker, u *dependency.User) error {
+	request, err := authorization.ReadSpec(u.App)
 	if err != nil || seen.cluster == nil {
-		return false, nil //nolint:nilerr // propagation says so on the Application
+		return nil //nolint:nilerr // propagation says so on the Application
 	}
-	refusal, err := checker.Check(ctx, app, request, seen.cluster)
-	return err == nil && refusal == nil, err
+	rights, err := checker.CheckFrom(ctx, u.App, request, seen.cluster, "")
+	if err != nil {
+		return err
+	}
+	_, unread := authorization.Read(u.App)
+	u.Permitted = rights.Spec == nil
+	u.OperationPermitted = u.App.Operation != nil && unread == nil && rights.Operation == nil
+	return nil
 }
 
 // observeObjects reads the Application behind the objects work, and the state of the remaining dependencies.

@@ -180,7 +180,7 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 		if !work.CarriesRequest(w) {
 			continue
 		}
-		refusal, err := seen.refusal(ctx, work.ApplicationOn(seen.App, w), authorization.ReadSpec)
+		refusal, err := seen.refusal(ctx, work.ApplicationOn(seen.App, w))
 		if err != nil {
 			return err
 		}

@@ -21,15 +21,10 @@ import (
 // observeTarget reads the facts about the Application's right to the target: the granted rights, the ServiceAccount of
 // the work, and the claimants of the same target.
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
-	seen.Refused, seen.GrantedBy = nil, ""
+	seen.Refused, seen.OperationRefused, seen.GrantedBy = nil, nil, ""
 	request, err := authorization.ReadSpec(seen.App)
 	if seen.Unreadable = err; err == nil {
 		if err = r.observeGrant(ctx, seen, request); err != nil {
-			return err
-		}
-	}
-	if seen.App.Operation != nil {
-		if seen.OperationRefused, err = seen.refusal(ctx, seen.App, authorization.Read); err != nil {
 			return err
 		}
 	}
@@ -53,7 +48,7 @@ func (seen *observation) observeWatch(ctx context.Context) {
 	seen.Watched = work.Watched(work.Key(seen.App).Name, seen.Own, watching)
 }
 
-// observeGrant checks the request of the Application. With Revocation.Delete, the work stores the name of the granting
+// observeGrant checks the requests of the Application. With Revocation.Delete, the work stores the name of the granting
 // ManagedClusterSetBinding. A later check looks for the stored binding, because a second existing binding says nothing
 // about the first binding.
 func (r *Reconciler) observeGrant(ctx context.Context, seen *observation, request authorization.Request) error {
@@ -65,31 +60,21 @@ func (r *Reconciler) observeGrant(ctx context.Context, seen *observation, reques
 	if seen.Own != nil {
 		before = seen.Own.Annotations[apis.AnnotationGrantedBy]
 	}
-	by, refusal, err := seen.grants.CheckFrom(ctx, seen.App, request, cluster, before)
-	if seen.Refused = refusal; r.Options.Revocation.Delete {
-		seen.GrantedBy = by
+	rights, err := seen.grants.CheckFrom(ctx, seen.App, request, cluster, before)
+	seen.Refused, seen.OperationRefused = rights.Spec, rights.Operation
+	if r.Options.Revocation.Delete {
+		seen.GrantedBy = rights.GrantedBy
 	}
 	return err
 }
 
-// refusal returns the refusal of an Application's request. It returns nil if the request is permitted or unreadable, or
-// if the cluster does not exist.
-func (seen *observation) refusal(
-	ctx context.Context, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
-) (*authorization.Refusal, error) {
-	request, err := asks(app)
-	if err != nil {
-		return nil, nil //nolint:nilerr // an invalid spec is not sent, and a check of the decision names the fault
-	}
-	return seen.refusalOf(ctx, app, request)
-}
-
-func (seen *observation) refusalOf(
-	ctx context.Context, app *argocd.Application, request authorization.Request,
-) (*authorization.Refusal, error) {
+// refusal returns the refusal of the request of an Application's spec. It returns nil if the request is permitted or
+// unreadable, or if the cluster does not exist.
+func (seen *observation) refusal(ctx context.Context, app *argocd.Application) (*authorization.Refusal, error) {
+	request, err := authorization.ReadSpec(app)
 	cluster := seen.clusters[app.Cluster()]
-	if cluster == nil {
-		return nil, nil
+	if err != nil || cluster == nil {
+		return nil, nil //nolint:nilerr // an invalid spec is not sent, and a check of the decision names the fault
 	}
 	return seen.grants.Check(ctx, app, request, cluster)
 }
@@ -128,7 +113,7 @@ func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) er
 		if c.Work, err = hub.Get(ctx, seen.reader, work.Key(app), &workv1.ManifestWork{}); err != nil {
 			return err
 		}
-		if c.Refused, err = seen.refusal(ctx, app, authorization.ReadSpec); err != nil {
+		if c.Refused, err = seen.refusal(ctx, app); err != nil {
 			return err
 		}
 		seen.Claimants = append(seen.Claimants, c)

@@ -71,31 +71,56 @@ func (c *Checker) Past(live client.Reader) *Checker {
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
-	_, refusal, err := c.CheckFrom(ctx, app, request, cluster, "")
-	return refusal, err
+	rights, err := c.CheckFrom(ctx, app, request, cluster, "")
+	return rights.Spec, err
 }
 
-// CheckFrom is Check, and returns the name of the ManagedClusterSetBinding that grants the cluster: the binding named
-// before if the binding still grants the cluster, otherwise the first by name. The name is empty without a granting
-// binding. CheckFrom reads the bindings once: a cluster with a named binding is never refused for a missing grant.
+// Rights are an Application's rights on a cluster at one moment.
+type Rights struct {
+	// GrantedBy is the name of the ManagedClusterSetBinding that grants the cluster, empty without such a binding.
+	GrantedBy string
+
+	// Spec is the refusal of the request of the spec, and Operation the refusal of the request of the spec with the
+	// requested operation. Both are nil for a permitted request. Operation is also nil without a readable operation.
+	Spec, Operation *authorization.Refusal
+}
+
+// CheckFrom returns the rights of an Application on an existing cluster. spec is the request of the Application's spec.
+// Of several granting bindings, the binding named before counts if the binding still grants the cluster, otherwise the
+// first by name.
+//
+// CheckFrom reads each object once, so the rights never contradict each other: a cluster with a named binding is not
+// refused for a missing grant, and the operation is never refused for a right that the spec has. After an error, the
+// rights are unknown.
 func (c *Checker) CheckFrom(
-	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster, before string,
-) (grantedBy string, refusal *authorization.Refusal, err error) {
-	if grantedBy, err = c.grantedBy(ctx, app.Namespace, cluster, before); err != nil {
-		return "", nil, err
+	ctx context.Context, app *argocd.Application, spec authorization.Request, cluster *clusterv1.ManagedCluster, before string,
+) (rights Rights, err error) {
+	if rights.GrantedBy, err = c.grantedBy(ctx, app.Namespace, cluster, before); err != nil {
+		return Rights{}, err
 	}
 	granted := func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
-		if grantedBy != "" {
+		if rights.GrantedBy != "" {
 			return nil, nil
 		}
 		return c.unbound(ctx, app, cluster)
 	}
-	for _, ask := range []check{c.namespace, granted, c.project(request)} {
-		if refusal, err = ask(ctx, app, cluster); refusal != nil || err != nil {
-			return grantedBy, refusal, err
+	for _, ask := range []check{c.namespace, granted} {
+		if rights.Spec, err = ask(ctx, app, cluster); rights.Spec != nil || err != nil {
+			rights.Operation = rights.Spec
+			return rights, err
 		}
 	}
-	return grantedBy, nil, nil
+	permits, err := c.rules(ctx, spec.Project, app, cluster)
+	if err != nil {
+		return Rights{}, err
+	}
+	rights.Spec = permits(spec)
+	if app.Operation != nil {
+		if request, err := authorization.Read(app); err == nil { // an unreadable operation is not sent
+			rights.Operation = permits(request)
+		}
+	}
+	return rights, nil
 }
 
 // CheckSent returns the refusal of an Application already sent to an existing cluster, or nil if the Application may
@@ -131,25 +156,42 @@ func (c *Checker) namespace(_ context.Context, app *argocd.Application, _ *clust
 	return authorization.Namespace(app, c.ArgoCDNamespace, c.Homes[app.Cluster()], c.NamespaceRules), nil
 }
 
+// project returns the check of a request by the AppProject.
 func (c *Checker) project(request authorization.Request) check {
 	return func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
-		project, err := c.Project(ctx, request.Project)
+		permits, err := c.rules(ctx, request.Project, app, cluster)
 		if err != nil {
 			return nil, err
 		}
-		if project == nil {
-			return authorization.NoProject(request.Project, app.Namespace, c.ArgoCDNamespace), nil
-		}
-		annotations, err := settings.ClusterAnnotations(ctx, c.Reader, cluster.Name)
-		if err != nil {
-			return nil, err
-		}
-		refusal := authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster, annotations))
+		return permits(request), nil
+	}
+}
+
+// rules reads the named AppProject, and returns the function that checks requests of an Application by the AppProject.
+func (c *Checker) rules(
+	ctx context.Context, name string, app *argocd.Application, cluster *clusterv1.ManagedCluster,
+) (func(authorization.Request) *authorization.Refusal, error) {
+	project, err := c.Project(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if project == nil {
+		return func(authorization.Request) *authorization.Refusal {
+			return authorization.NoProject(name, app.Namespace, c.ArgoCDNamespace)
+		}, nil
+	}
+	annotations, err := settings.ClusterAnnotations(ctx, c.Reader, cluster.Name)
+	if err != nil {
+		return nil, err
+	}
+	described := authorization.Describe(cluster, annotations)
+	return func(request authorization.Request) *authorization.Refusal {
+		refusal := authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, described)
 		if refusal != nil && !project.DeletionTimestamp.IsZero() {
 			refusal.Missing = "AppProject " + project.Namespace + "/" + project.Name + " (being deleted)"
 		}
-		return refusal, nil
-	}
+		return refusal
+	}, nil
 }
 
 // Project returns the named AppProject, or nil if the AppProject does not exist. The AppProject is shared with the

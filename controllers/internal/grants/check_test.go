@@ -16,10 +16,11 @@ import (
 )
 
 // fading is a hub with a ManagedClusterSet for every name, and an AppProject without limits. The
-// ManagedClusterSetBindings are deleted after the first list.
+// ManagedClusterSetBindings are deleted after the first list, and the AppProject permits nothing after the first read.
 type fading struct {
 	client.Reader
 	bindings []string
+	read     bool
 }
 
 func (f *fading) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -29,7 +30,10 @@ func (f *fading) Get(_ context.Context, key client.ObjectKey, obj client.Object,
 		obj.Spec.ClusterSelector.SelectorType = clusterv1beta2.LabelSelector
 		obj.Spec.ClusterSelector.LabelSelector = &metav1.LabelSelector{}
 	case *argocd.AppProject:
-		obj.Name = key.Name
+		if obj.Name = key.Name; f.read {
+			return nil
+		}
+		f.read = true
 		obj.Spec.SourceNamespaces, obj.Spec.SourceRepos = []string{"*"}, []string{"*"}
 		obj.Spec.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "*"}}
 	}
@@ -50,11 +54,11 @@ func (f *fading) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestCheckFrom: the refusal and the name of the granting ManagedClusterSetBinding never contradict each other, also if
-// the bindings are deleted during the check.
+// TestCheckFrom: the refusals of the spec and of the requested operation, and the name of the granting
+// ManagedClusterSetBinding, never contradict each other, also if the rights end during the check.
 func TestCheckFrom(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster1"}}
-	app := fixture.Application("guestbook").Namespace("team").Cluster(cluster.Name).Obj()
+	app := fixture.Application("guestbook").Namespace("team").Cluster(cluster.Name).Operation(`{"sync":{"revision":"abc"}}`).Obj()
 	request, err := authorization.ReadSpec(app)
 	if err != nil {
 		t.Fatal(err)
@@ -74,12 +78,12 @@ func TestCheckFrom(t *testing.T) {
 			checker := &grants.Checker{
 				Reader: &fading{bindings: tc.bindings}, Unindexed: true, Clusters: grants.BindingOrPlacement, ArgoCDNamespace: "argocd",
 			}
-			by, refusal, err := checker.CheckFrom(t.Context(), app, request, cluster, tc.before)
+			rights, err := checker.CheckFrom(t.Context(), app, request, cluster, tc.before)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if by != tc.want || (refusal == nil) != (tc.want != "") {
-				t.Errorf("granted by %q, refusal %v; want a grant by %q", by, refusal, tc.want)
+			if rights.GrantedBy != tc.want || (rights.Spec == nil) != (tc.want != "") || (rights.Operation == nil) != (tc.want != "") {
+				t.Errorf("got the rights %+v; want a grant by %q for the spec and the operation", rights, tc.want)
 			}
 		})
 	}
