@@ -186,7 +186,7 @@ TIME ?= 1m
 SEED ?= 0
 .PHONY: simulate
 simulate: ## Simulate propagation in a fleet with users and faults for TIME, with all pairs of user actions.
-	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^Test(Simulate|Pairs)$$' -simulation.time $(TIME) -simulation.seed $(SEED)
+	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^Test(Simulate|Pairs|Interruptions)$$' -simulation.time $(TIME) -simulation.seed $(SEED)
 
 .PHONY: test-simulation
 test-simulation: ## Run one minute of the simulation.

@@ -204,6 +204,9 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 	if ok && (before == nil || !slices.Equal(work.Targets(before.(*workv1.ManifestWork)), work.Targets(m))) {
 		o.races(p, m)
 	}
+	if b, was := before.(*workv1.ManifestWork); ok && was {
+		o.waitsForAnswer(p, b, m)
+	}
 	r, known := o.world.refusing["project"]
 	if !ok || !known || !r.until.IsZero() || p.behind(stream(projects)) || p.call != nil && p.call.behind {
 		return
@@ -215,6 +218,27 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 	if now != "" && now != was && (was != "" || before == nil) {
 		o.world.fail("grant", "ManifestWork %s/%s carries what its AppProject refuses", m.Namespace, m.Name)
 	}
+}
+
+// waitsForAnswer checks that a sent operation stays in its work until the agent has answered. Before the answer, only the
+// end of the request or of the Application on the hub removes the operation from the work.
+func (o *oracle) waitsForAnswer(p *process, before, after *workv1.ManifestWork) {
+	id := requestID(string(before.Spec.Workload.Manifests[0].Raw))
+	if id == "" || id == requestID(string(after.Spec.Workload.Manifests[0].Raw)) || work.Outcome(before) != "" {
+		return
+	}
+	at := named(before)
+	for _, seen := range []*item{o.world.hub.objects[applications][at], p.cached[applications][at]} {
+		if seen == nil {
+			return
+		}
+		app := seen.Object.(*argocd.Application)
+		if app.DeletionTimestamp != nil || app.Cluster() != before.Namespace || app.Operation == nil ||
+			requestID(string(app.Operation.Raw)) != id || app.Status.OperationState.Terminating() {
+			return
+		}
+	}
+	o.world.fail("answer", "ManifestWork %s/%s loses operation %s before the agent's answer", before.Namespace, before.Name, id)
 }
 
 // races notes a work created from an Application that was read past the cache and has changed since. Between the read

@@ -18,8 +18,12 @@ func (p Pairs) All() []Pair {
 		for _, what := range slices.Compact(slices.Sorted(slices.Values(p.Users[op]))) {
 			s := Step{Op: op, Who: p.Apps[0], What: what}
 			switch op {
-			case "pause-cluster", "by-hand", "hand-finalizer", "edit-there", "unfinalize-there":
+			case "pause-cluster", "by-hand", "hand-finalizer", "edit-there", "unfinalize-there", "set", "accept":
 				s.Who = p.Names[0]
+			case "bind":
+				s.Who = argoNamespace
+			case "project":
+				s.Who, s.What = what, ""
 			case "operation":
 				s.What = "r1"
 			}
@@ -63,6 +67,41 @@ func (p Pair) Run(tell func([]Step, *World)) {
 	for more := true; more; more = first.walk(1, p.slow) {
 		g := &generator{Profile: p.Profile, w: first.w.clone(), steps: slices.Clip(first.steps)}
 		g.do(p.second)
+		g.walk(1000, p.slow)
+		g.w.rest()
+		g.stats.ran(g.w)
+		tell(g.steps, g.w)
+	}
+}
+
+// Interrupt runs every schedule of the pair with the second verb before a read or a write of a reconcile, and calls tell
+// for each schedule. The cache shows the change at once, so the reads before and after the verb disagree.
+func (p Pair) Interrupt(tell func([]Step, *World)) {
+	if p.stats == nil {
+		p.stats = newStats()
+	}
+	first := &generator{Profile: p.Profile}
+	first.start([]Step{p.made, {Op: "settle"}})
+	first.do(p.first)
+	for more := true; more; more = first.walk(1, p.slow) {
+		first.found = first.found[:0]
+		first.candidates(func() bool { return true })
+		for _, s := range slices.Clone(first.found) {
+			if s.Op == "reconcile" {
+				p.interrupt(first, s, tell)
+			}
+		}
+	}
+}
+
+// interrupt runs one reconcile for each of its reads and writes, with the second verb before the read or write.
+func (p Pair) interrupt(before *generator, s Step, tell func([]Step, *World)) {
+	for reads := 1; s.At < reads; {
+		s.At++
+		s.Inner = []Step{p.second, {Op: "catch-up", Who: s.Who}}
+		g := &generator{Profile: p.Profile, w: before.w.clone(), steps: slices.Clip(before.steps)}
+		g.do(s)
+		reads = g.w.process(s.Who).made
 		g.walk(1000, p.slow)
 		g.w.rest()
 		g.stats.ran(g.w)

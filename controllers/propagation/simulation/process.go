@@ -59,6 +59,8 @@ type process struct {
 	reports  *queue
 
 	call *call // the current reconcile
+
+	made int // number of reads and writes of the last reconcile
 }
 
 // call is a reconcile in progress.
@@ -70,7 +72,8 @@ type call struct {
 	// dropped are the clusters removed from the Placement at the time when the reconcile read the decisions.
 	dropped map[string]bool
 
-	// behind is set if the cache lagged behind the AppProjects at the beginning of the reconcile.
+	// behind is set if the cache lagged behind the AppProjects at the beginning of the reconcile, or if an AppProject has
+	// changed since.
 	behind bool
 }
 
@@ -297,7 +300,7 @@ func (p *process) reconcile(at key, s *Step) (crashed bool) {
 	p.sends.take(at)
 	p.call = &call{step: s, behind: p.behind(stream(projects))}
 	defer func() {
-		p.call = nil
+		p.made, p.call = p.call.reads, nil
 		if r := recover(); r != nil {
 			if err, ok := r.(error); !ok || !errors.Is(err, errCrash) {
 				panic(r)
@@ -323,10 +326,12 @@ func (p *process) meanwhile() {
 		c.reads++
 		if c.step != nil && c.step.At == c.reads && len(c.step.Inner) > 0 {
 			p.call = nil // the inner steps have separate calls
+			rules := len(p.world.hub.log[projects])
 			for i := range c.step.Inner {
 				p.world.do(&c.step.Inner[i])
 			}
 			p.call = c
+			c.behind = c.behind || len(p.world.hub.log[projects]) > rules
 		}
 	}
 }

@@ -239,30 +239,49 @@ func TestReplay(t *testing.T) {
 }
 
 // TestPairs runs the pairs of verbs, with the second verb at every point after the first verb. By default, it runs
-// every 60th pair.
+// every 60th pair, and with a time all pairs.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
-	every := *stride
-	switch run.limit = 0; {
+	run.limit = 0
+	run.pairs(everything, *stride, Pair.Run)
+}
+
+// TestInterruptions runs the pairs of verbs, with the second verb before every read and write of every reconcile after
+// the first verb. By default, it runs every 600th pair.
+func TestInterruptions(t *testing.T) {
+	for name, profile := range map[string]func() *Profile{"everything": everything, "authority": authority} {
+		t.Run(name, func(t *testing.T) { newRunner(t).pairs(profile, 10**stride, Pair.Interrupt) })
+	}
+}
+
+// pairs runs every nth pair of verbs of a profile on all processors, and with a time all pairs in a scattered order.
+func (r *runner) pairs(profile func() *Profile, every int64, run func(Pair, func([]Step, *World))) {
+	r.t.Helper()
+	switch {
 	case *duration > 0:
 		every = 1
 	case slowly:
 		every = 1000
 	}
-	run.all(func() (func(int64) bool, []*Profile) {
-		p := everything()
+	r.all(func() (func(int64) bool, []*Profile) {
+		p := profile()
 		p.Plans = *plansFile != ""
 		jobs := Pairs{p}.All()
 		return func(n int64) bool {
-			n *= every
-			if n >= int64(len(jobs)) {
+			if n *= every; n >= int64(len(jobs)) {
 				return false
 			}
-			jobs[n].Run(func(steps []Step, w *World) { run.judge(p.Options, uint64(n), steps, w) })
+			if every == 1 {
+				n = n * scatter % int64(len(jobs))
+			}
+			run(jobs[n], func(steps []Step, w *World) { r.judge(p.Options, uint64(n), steps, w) })
 			return true
 		}, []*Profile{p}
 	})
 }
+
+// scatter is a prime number.
+const scatter = 7919
 
 // everyProfile are all profiles: some with many kinds of events, some with a single kind.
 var everyProfile = []func() *Profile{
