@@ -87,14 +87,15 @@ func (p Pair) Interrupt(tell func([]Step, *World)) {
 		first.found = first.found[:0]
 		first.candidates(func() bool { return true })
 		for _, s := range slices.Clone(first.found) {
-			if s.Op == "reconcile" {
+			if s.Op == "reconcile" || s.Op == "status" {
 				p.interrupt(first, s, tell)
 			}
 		}
 	}
 }
 
-// interrupt runs one reconcile for each of its reads and writes, with the second verb before the read or write.
+// interrupt runs one reconcile of propagation or of the status controller for each of its reads and writes, with the
+// second verb before the read or write.
 func (p Pair) interrupt(before *generator, s Step, tell func([]Step, *World)) {
 	for reads := 1; s.At < reads; {
 		s.At++

@@ -313,9 +313,12 @@ func (p *process) reconcile(at key, s *Step) (crashed bool) {
 	return false
 }
 
-func (p *process) report(at key) {
+// report runs one request of the status controller.
+func (p *process) report(at key, s *Step) {
 	p.reports.take(at)
+	p.call = &call{step: s, behind: p.behind(stream(projects))}
 	result, err := p.reporter.Reconcile(p.world.ctx, request(at))
+	p.made, p.call = p.call.reads, nil
 	p.reports.done(at, result, err)
 }
 

@@ -122,8 +122,8 @@ func (w *World) ofProcess(s *Step) bool {
 			}
 		}
 	case "status":
-		if p, at := w.process(s.Who), keyNamed(s.What); p.leads && slices.Contains(p.reports.ready, at) {
-			p.report(at)
+		if p, at := w.process(s.Who), keyNamed(s.What); p.leads && p.call == nil && slices.Contains(p.reports.ready, at) {
+			p.report(at, s)
 		}
 	case "catch-up":
 		w.process(s.Who).catchUp()

@@ -286,7 +286,7 @@ func (p *process) drain() bool {
 	}
 	for p.leads && len(p.reports.ready) > 0 {
 		busy = true
-		p.report(p.reports.ready[0])
+		p.report(p.reports.ready[0], nil)
 	}
 	return busy
 }
