@@ -197,6 +197,18 @@ var _ = Describe("kubectl towline check", func() {
 		Expect(code).To(BeZero(), out)
 		Expect(out).To(And(MatchRegexp(`✓ Kubernetes\s+v1\.`), MatchRegexp(`✓ ApplicationSets\s+argocd/argocd-applicationset-controller, version v`),
 			MatchRegexp(`✓ Towline\s+Deployment argocd/towline-controller has 1 ready`), MatchRegexp(`✓ leader`)))
+		Expect(towline.DeclareOn(ctx, f, f.Cluster("cluster1"))).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			for _, args := range [][]string{
+				{"-n", argocdNamespace, "delete", "statefulset/argocd-application-controller"},
+				{"-n", "open-cluster-management-agent", "delete", "deployment/klusterlet-work-agent"},
+			} {
+				_, err := f.Cluster("cluster1").Kubectl(ctx, args...)
+				Expect(err).NotTo(HaveOccurred())
+			}
+		})
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--cluster-kubeconfig", f.Cluster("cluster1").Kubeconfig())
+		Expect(code).To(BeZero(), out)
 	})
 })
 

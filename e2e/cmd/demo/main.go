@@ -66,6 +66,16 @@ func versions() []string {
 	return fleet.ArgoCDOr("3")
 }
 
+// declare makes the hub and the clusters show their processes like Pods.
+func declare(ctx context.Context, f *fleet.Fleet) error {
+	for _, c := range f.Clusters() {
+		if err := towline.DeclareOn(ctx, f, c); err != nil {
+			return err
+		}
+	}
+	return towline.Declare(ctx, f)
+}
+
 func demo(ctx context.Context, transport string, open bool) error {
 	// Go links a program again only if the file is missing or its source has changed.
 	folder := filepath.Join(towline.Root(), "bin", "demo-programs")
@@ -80,7 +90,7 @@ func demo(ctx context.Context, transport string, open bool) error {
 	}
 	f, t := r.fleet, r.towline
 	declared := make(chan error, 1)
-	go func() { declared <- towline.Declare(ctx, f) }() // only the later `kubectl towline check` reads the objects
+	go func() { declared <- declare(ctx, f) }() // only the later `kubectl towline check` reads the objects
 	say("Wait until the hub's Argo CD knows the clusters (the GitOpsCluster of example/hub)")
 	if err := towline.WaitImportedAll(ctx, f); err != nil {
 		return err
