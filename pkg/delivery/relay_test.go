@@ -130,7 +130,11 @@ func TestRelay(t *testing.T) {
 		"without content, of a set that refreshes": {
 			is:   of(app().ApplicationSet("set").Operation(`{"info":[]}`).Annotation(apis.AnnotationRefresh, "hard")).own(t),
 			want: []string{"hub: operation null", "event OperationInvalid"}},
-		"to be sent":            {is: of(asks()).own(t), want: []string{"update cluster1"}},
+		"to be sent": {is: of(asks()).own(t), want: []string{"update cluster1"}},
+		"to be sent, by the cache": {
+			is: of(asks()).own(t).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"needs latest"}},
+		"to be sent, and the Application has changed": {
+			is: of(asks()).own(t).with(func(s *situation) { s.Outdated = true }), want: []string{}},
 		"before the first work": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
 		"on its way":            {is: of(asks()).own(t, carrying, unanswered), want: []string{}},
 		"on its way, withdrawn": {is: of(app()).own(t, carrying, unanswered), want: []string{"update cluster1"}},

@@ -108,6 +108,11 @@ func (d *decision) relayOperation() {
 	case actionStamp:
 		d.stamp()
 	case actionSend:
+		// The cache may still show an operation that the hub has lost and that the work has forgotten. The event of the
+		// change then wakes the controller.
+		if d.NeedLatest, d.HubFirst = !d.Latest, d.Outdated; d.NeedLatest || d.HubFirst {
+			return
+		}
 		d.send(Sent{ID: ID(operation), Digest: Digest(operation)}, operation)
 	case actionClear:
 		if d.showsOperation() { // otherwise the status controller is about to show the operation, and the write wakes the controller

@@ -11,6 +11,63 @@ import (
 // scripts must each end in the state that the users request: common cases, and cases with earlier bugs.
 var scripts = map[string]string{
 	"delivered": "create argocd/one c1 cascade",
+	"moved to another namespace after an operation that the cache still shows": `create argocd/one c2 cascade
+			settle
+			operation argocd/one r1
+			deliver a applications
+			reconcile a argocd/one
+			deliver a applications
+			reconcile a argocd/one
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			deliver a works
+			deliver a works
+			deliver a works
+			reconcile a argocd/one
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			finish c2 argocd/one
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			deliver a works
+			deliver a works
+			deliver a works
+			status a argocd/one
+			reconcile a argocd/one at 2 { namespace argocd/one apps; catch-up a }
+			reconcile a argocd/one
+			deliver a works
+			reconcile a argocd/one
+			deliver a works
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			deliver a works
+			deliver a works
+			reconcile a argocd/one
+			deliver a works
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			deliver a works
+			deliver a works
+			reconcile a argocd/one
+			hear c2 one-00006
+			agent c2 one-00006
+			agent c2 one-00006
+			create argocd/one c2 cascade
+			settle`,
 	"moved": `create argocd/one c1 cascade
 			settle
 			move argocd/one c2`,
