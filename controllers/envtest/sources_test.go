@@ -1,6 +1,7 @@
 package envtest_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,6 +146,38 @@ func TestSourcesAreJudgedAsTheHubs(t *testing.T) {
 		p.Spec.SourceRepos = []string{"https://other.example.com/*"}
 	})
 	NewWithT(t).Eventually(func() bool { return work.ReadsThroughHub(workOf(t, app)) }, soon, tick).Should(BeFalse())
+}
+
+// TestReadsOfAnOperationClose: a rollback may read a repository of the history. When the AppProject does not permit the
+// repository any more, the cluster may not read the repository any more, although the operation has not ended.
+func TestReadsOfAnOperationClose(t *testing.T) {
+	start(t)
+	const repo, former = "https://git.example.com/apps.git", "https://former.example.com/apps.git"
+	p := appProject(t)
+	app := webApp(t, cluster(t, gitless), p.Name, former).Obj()
+	create(t, app)
+	seen(t, expectSource(t, app, atAgent(app, former)))
+	reported(t, app, `{"health":{"status":"Progressing"}}`)
+	reportedAgain(t, app, historyOf(t, "Healthy", `{"repoURL":"`+atAgent(app, former)+`","path":"."}`))
+	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(HaveLen(1))
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(specOf(p.Name, repo)) })
+	expectSource(t, app, atAgent(app, repo))
+	reportHeld(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{"source":{"repoURL":"`+former+`","path":"."}}}`)
+	id := sentOperation(t, app, "")
+	own, forOperation := source.Name(p.Name, repo), source.Name(p.Name, former)
+	names := func() []string { return source.ReadNames(workOf(t, app).Annotations[apis.AnnotationSources]) }
+	if got := names(); len(got) != 2 || !slices.Contains(got, own) || !slices.Contains(got, forOperation) {
+		t.Fatalf("during the operation, the cluster may read %v", got)
+	}
+	reportHeld(t, app, operationReport(app, "Running", id))
+	expectApplication(t, app)
+	settled(t)
+	if !slices.Contains(names(), forOperation) {
+		t.Fatal("the running operation may not read its repository")
+	}
+	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw, p.Spec.SourceRepos = nil, []string{repo} })
+	NewWithT(t).Eventually(names, soon, tick).Should(Equal([]string{own}))
 }
 
 // TestDependenciesOfSources: a cluster that reads through the hub gets an AppProject for the agent, and no credential.

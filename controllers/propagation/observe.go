@@ -69,7 +69,10 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
 		return seen, err
 	}
-	return seen, r.observeTarget(ctx, seen)
+	if err := r.observeTarget(ctx, seen); err != nil {
+		return seen, err
+	}
+	return seen, seen.observeReads(ctx)
 }
 
 func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) (err error) {

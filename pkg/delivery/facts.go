@@ -124,6 +124,10 @@ type Facts struct {
 	// Both are known for Applications to be sent.
 	Refused, OperationRefused *authorization.Refusal
 
+	// ReadsRefused are the repositories of the history that the own work lets the cluster read, for an operation, and that
+	// the AppProject does not permit any more. Known for Applications to be sent.
+	ReadsRefused []string
+
 	// GrantedBy is the ManagedClusterSetBinding that permits the cluster to the Application's namespace, if the work
 	// is to store the binding; empty for none.
 	GrantedBy string

@@ -12,10 +12,13 @@ import (
 
 // freeze stops the automated syncs and hydration of works whose content is no longer permitted on the cluster. The
 // content and the workload stay. If the Application may be sent again, the delivery restores the automation from the
-// hub.
+// hub. A repository that only an operation reads, and that is no longer permitted, is closed at once.
 func (d *decision) freeze() {
 	if d.App == nil || d.plan.Need != 0 {
 		return
+	}
+	if d.owns() && !d.deletionRequested(d.Own) {
+		d.plan.closeReads(d.Own, d.App.Project(), d.ReadsRefused)
 	}
 	for _, w := range d.all() {
 		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) && !work.ReadsThroughHub(w) {
@@ -30,6 +33,13 @@ func (d *decision) freeze() {
 			}
 			d.freezeWork(w)
 		}
+	}
+}
+
+// closeReads closes repositories for the cluster of a work.
+func (p *Plan) closeReads(w *workv1.ManifestWork, project string, repositories []string) {
+	if closed, changed := work.CloseReads(p.planned(w), project, repositories); changed {
+		p.replan(w, closed)
 	}
 }
 

@@ -91,20 +91,32 @@ func TestOperationReads(t *testing.T) {
 		}
 	}
 	for title, test := range map[string]struct {
-		app   *fixture.ApplicationBuilder
-		edits []func(*workv1.ManifestWork)
-		want  string
+		app     *fixture.ApplicationBuilder
+		edits   []func(*workv1.ManifestWork)
+		refused []string
+		want    string
 	}{
-		"a request": {app().Operation(operation), nil, both},
+		"a request": {app().Operation(operation), nil, nil, both},
 		"a running operation": {app().Runs("Running", began), []func(*workv1.ManifestWork){
 			reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a"), at(relay.Delivered),
-		}, both},
+		}, nil, both},
+		"a running operation, not permitted any more": {app().Runs("Running", began), []func(*workv1.ManifestWork){
+			reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a"), at(relay.Delivered),
+		}, []string{former}, one},
+		"a paused Application, not permitted any more": {
+			app().Runs("Running", began).Annotation(apis.AnnotationPaused, "true"), []func(*workv1.ManifestWork){at(relay.Delivered)},
+			[]string{former}, one,
+		},
+		"a request on its way, not permitted any more": {
+			app().Operation(operation), []func(*workv1.ManifestWork){at(relay.OnItsWay)}, []string{former}, one,
+		},
 		"a finished operation": {app(), []func(*workv1.ManifestWork){
 			reports("Healthy", "operationStatePhase", "Succeeded", "operationStateStartedAt", began), at(relay.Delivered),
-		}, one},
+		}, nil, one},
 	} {
 		t.Run(title, func(t *testing.T) {
 			is := of(test.app)
+			is.ReadsRefused = test.refused
 			is.Own = workFor(t, is.App.ReadingAt(apis.DefaultSourceAddress), test.edits...)
 			got := is.Own
 			for _, step := range Decide(is.Facts, is.Options).Steps {

@@ -3,6 +3,7 @@ package work
 import (
 	"path"
 	"slices"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -64,5 +65,20 @@ func CloseSources(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	}
 	out := w.DeepCopy()
 	delete(out.Annotations, apis.AnnotationSources)
+	return out, true
+}
+
+// CloseReads ends the right of a cluster to read some repositories of an AppProject through the hub, and reports whether the
+// work had to change. The other repositories and the content of the work stay.
+func CloseReads(w *workv1.ManifestWork, project string, repositories []string) (*workv1.ManifestWork, bool) {
+	names := source.ReadNames(w.Annotations[apis.AnnotationSources])
+	kept := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(repositories, func(repo string) bool { return name == source.Name(project, repo) })
+	})
+	if len(kept) == len(names) {
+		return w, false
+	}
+	out := w.DeepCopy()
+	out.Annotations[apis.AnnotationSources] = strings.Join(kept, ",")
 	return out, true
 }

@@ -93,6 +93,36 @@ func TestReleaseReadsDirectly(t *testing.T) {
 	}
 }
 
+// TestCloseReads: only the named repositories of the AppProject close.
+func TestCloseReads(t *testing.T) {
+	app := fixture.Application("guestbook").Sources(2).Obj()
+	addresses := source.Addresses(app.Spec.Raw)
+	app.SourceAddress = agent
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.Annotations[apis.AnnotationSources]
+	for title, repositories := range map[string][]string{"nothing": nil, "an unknown repository": {"https://other.example.com"}} {
+		if got, changed := work.CloseReads(w, argocd.DefaultProject, repositories); changed || got != w {
+			t.Errorf("%s: changed to %q", title, got.Annotations[apis.AnnotationSources])
+		}
+	}
+	if _, changed := work.CloseReads(w, "another", addresses); changed {
+		t.Error("the repositories of another AppProject are closed")
+	}
+	got, changed := work.CloseReads(w, argocd.DefaultProject, addresses[:1])
+	if want := source.WriteNames(argocd.DefaultProject, addresses[1:]); !changed || got.Annotations[apis.AnnotationSources] != want {
+		t.Errorf("the work names %q, not %q", got.Annotations[apis.AnnotationSources], want)
+	}
+	if w.Annotations[apis.AnnotationSources] != before {
+		t.Error("the work in the cache has changed")
+	}
+	if got, _ := work.CloseReads(w, argocd.DefaultProject, addresses); work.ReadsThroughHub(got) {
+		t.Error("the cluster still reads through the hub")
+	}
+}
+
 // TestRepositoriesOf: the AppProject of the hub judges the repositories behind the addresses in a work.
 func TestRepositoriesOf(t *testing.T) {
 	app := fixture.Application("guestbook").Sources(2).Obj()
