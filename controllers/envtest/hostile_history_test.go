@@ -80,6 +80,20 @@ func TestAClusterCannotPlantItsHistory(t *testing.T) {
 	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(HaveExactElements(first, second))
 }
 
+// TestTheHistoryHasASourceOfBefore: the source changes while the cluster still deploys the former source.
+func TestTheHistoryHasASourceOfBefore(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()
+	create(t, app)
+	reported(t, app, `{"health":{"status":"Progressing"}}`)
+	expectHealth(t, app, "Progressing")
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(helmSpec("web", "v2")) })
+	NewWithT(t).Eventually(func() string { return carriedBy(workOf(t, app)) }, soon, tick).Should(ContainSubstring(`"v2"`))
+	former, evil := helmSource("https://git.example.com/apps.git", "web", "v1"), helmSource(planted, "web", "v1")
+	reportedAgain(t, app, historyOf(t, "Healthy", evil, former))
+	NewWithT(t).Eventually(func() []string { return sourcesShown(t, app) }, soon, tick).Should(ConsistOf(ContainSubstring(`"v1"`)))
+}
+
 // TestAMovedApplicationLosesItsHistory: the former cluster chose the revisions of the history.
 func TestAMovedApplicationLosesItsHistory(t *testing.T) {
 	start(t)

@@ -24,7 +24,7 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
 // Reconciler keeps the status of one hub Application up to date. It remembers only since when reports wait, for a
-// metric.
+// metric, and the last specs before a change.
 type Reconciler struct {
 	client.Client
 
@@ -40,6 +40,9 @@ type Reconciler struct {
 
 	// Now is the clock for the times of conditions; nil for the clock of the machine.
 	Now func() time.Time
+
+	// former are the specs before the last changes.
+	former *formerSpecs
 
 	// reported is since when a report of a cluster waits for a reconcile.
 	reported gauge.Since
@@ -79,7 +82,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.NewTime(r.now()))
 	forgetResources(&status, facts, w)
 	status.Sync = compared(app, status.Sync, work.Sent(w))
-	status.History = deployments(app, facts)
+	status.History = deployments(app, facts, r.former.of(app.UID))
 	status.OperationState = showOperation(app, w, status.OperationState)
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err

@@ -29,12 +29,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := informer.OnEveryReplica(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
 		return err
 	}
+	r.former = newFormerSpecs()
 	clusters := newOutages(func(ctx context.Context, cluster string) []types.NamespacedName {
 		return index.ApplicationsOfCluster(ctx, r.Client, cluster)
 	})
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&argocd.Application{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		For(&argocd.Application{}, builder.WithPredicates(r.former.changes())).
 		Watches(&clusterv1.ManagedCluster{}, clusters.handler(), builder.WithPredicates(availabilityChanged())).
 		WatchesRawSource(source.Func(clusters.source)).
 		WithOptions(loop.LeaderOptions(concurrency))

@@ -19,14 +19,14 @@ type origin struct {
 	list []argocd.Source
 }
 
-// Shown returns the entries of a cluster's history for the hub. An entry needs a source from the hub's spec, or from
-// an entry already shown. Each returned entry gets the hub's copy of the source. All other fields are reported by the
-// cluster.
-func Shown(reported, shown []argocd.Deployment, spec []byte) []argocd.Deployment {
+// Shown returns the entries of a cluster's history for the hub. An entry needs a source from one of the hub's
+// specs of the Application, or from an entry already shown. Each returned entry gets the hub's copy of the source. All
+// other fields are reported by the cluster.
+func Shown(reported, shown []argocd.Deployment, specs ...[]byte) []argocd.Deployment {
 	if len(reported) == 0 {
 		return nil
 	}
-	known := origins(shown, spec)
+	known := origins(shown, specs)
 	var out []argocd.Deployment
 	for _, d := range reported {
 		seen := origin{d.Source, d.Sources}
@@ -38,16 +38,18 @@ func Shown(reported, shown []argocd.Deployment, spec []byte) []argocd.Deployment
 	return newest(out)
 }
 
-// origins returns all known sources of the hub, from the shown history and from the spec.
-func origins(shown []argocd.Deployment, spec []byte) []origin {
+// origins returns all known sources of the hub, from the shown history and from the specs.
+func origins(shown []argocd.Deployment, specs [][]byte) []origin {
 	var out []origin
 	for i := range shown {
 		if o := (origin{shown[i].Source, shown[i].Sources}); o.valid() {
 			out = append(out, o)
 		}
 	}
-	if o := ofSpec(spec); o.valid() {
-		out = append(out, o)
+	for _, spec := range specs {
+		if o := ofSpec(spec); o.valid() {
+			out = append(out, o)
+		}
 	}
 	return out
 }
