@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// repoServer is the program of Argo CD that reads repositories.
-const repoServer = "argocd-repo-server"
-
 // IsolateRepoServer moves the repo server of the cluster's Argo CD into a network namespace. There, the repo server
 // reaches its Redis, and the given addresses. The returned function moves the repo server back.
 func (c *Cluster) IsolateRepoServer(ctx context.Context, reach ...string) (*Netns, func(context.Context) error, error) {
@@ -39,8 +36,10 @@ func (c *Cluster) IsolateRepoServer(ctx context.Context, reach ...string) (*Netn
 	if err != nil {
 		return nil, nil, errors.Join(err, n.Close(ctx), c.StartProcess(ctx, repoServer))
 	}
+	c.isolated = process
 	return n, func(ctx context.Context) error {
 		process.Stop()
+		c.isolated = nil
 		return errors.Join(n.Close(ctx), c.StartProcess(ctx, repoServer))
 	}, nil
 }

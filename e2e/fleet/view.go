@@ -35,6 +35,9 @@ type Hub struct {
 // A Cluster is a managed cluster.
 type Cluster struct {
 	ControlPlane
+
+	// isolated is the repo server in a network namespace; nil for a repo server of the fleet.
+	isolated *Process
 }
 
 // Name returns hub, or the name of the ManagedCluster.

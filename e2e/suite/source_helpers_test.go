@@ -29,6 +29,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/argocache"
 )
 
 // hubPassword is the password of the Git server over HTTPS. Only the hub has the password.
@@ -266,6 +267,36 @@ func isolate(ctx context.Context, on, door string) (*fleet.Netns, bool) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) { Expect(back(ctx)).To(Succeed()) })
 	return ns, true
+}
+
+// forget restarts the repo server of a cluster without its clones and without the answers in Redis. The repo server then has
+// to fetch every repository again.
+func forget(ctx context.Context, on string) {
+	GinkgoHelper()
+	Expect(f.Cluster(on).EmptyRepoServer(ctx)).To(Succeed())
+	redis := argocache.NewRedis(argocache.Address{HostPort: f.Cluster(on).RedisAddress()})
+	for _, answers := range []string{"mfst|*", "git-refs|*"} {
+		Expect(redis.EachKey(ctx, answers, func(key string) error { return redis.RemoveAll(ctx, key) })).To(Succeed())
+	}
+}
+
+// clonesOn returns a function that reads the addresses of the repositories that the repo server of a cluster has cloned.
+func clonesOn(on string) func() (string, error) {
+	return func() (string, error) {
+		addresses, err := f.Cluster(on).Clones()
+		return strings.Join(addresses, " "), err
+	}
+}
+
+// operationOn returns a function that reads the requested operation of an Application on a cluster; empty for none.
+func operationOn(on, name string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		app, err := read(cluster[on], named(name))(ctx)
+		if err != nil || app == nil || app.Operation == nil {
+			return "", err
+		}
+		return string(app.Operation.Raw), nil
+	}
 }
 
 // askHub gets a path of the hub with the identity of a cluster's agent, and returns the code and the text.
