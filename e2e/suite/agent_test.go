@@ -66,9 +66,10 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 			if f.Cluster(on).ArgoCDVersion() != "2.14" {
 				health = "" // Argo CD 3 keeps the health of single resources out of the status
 			}
+			// The message is "unchanged" if Argo CD has synced twice.
 			Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "get", name, "--show-operation") }).Should(And(
-				MatchRegexp(`apps\s+Deployment\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+deployment.apps/guestbook-ui created`),
-				MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+service/guestbook-ui created`)))
+				MatchRegexp(`apps\s+Deployment\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+deployment.apps/guestbook-ui (created|unchanged)`),
+				MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+service/guestbook-ui (created|unchanged)`)))
 			AddReportEntry("argocd app get "+name, argo(ctx, "app", "get", name, "--show-operation"))
 			Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "history", name) }).Should(ContainSubstring("main ("))
 
