@@ -106,7 +106,11 @@ func carries(says string) func(Gomega, *workv1.ManifestWork) {
 	return func(g Gomega, w *workv1.ManifestWork) { g.Expect(carriedBy(w)).To(ContainSubstring(says)) }
 }
 
+// carriedBy returns the JSON of all manifests of a work; empty without a work.
 func carriedBy(w *workv1.ManifestWork) string {
+	if w == nil {
+		return ""
+	}
 	var b strings.Builder
 	for _, m := range w.Spec.Workload.Manifests {
 		b.Write(m.Raw)

@@ -85,6 +85,7 @@ func TestTheHistoryHasASourceOfBefore(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()
 	create(t, app)
+	expectWork(t, app)
 	reported(t, app, `{"health":{"status":"Progressing"}}`)
 	expectHealth(t, app, "Progressing")
 	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(helmSpec("web", "v2")) })
