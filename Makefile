@@ -115,27 +115,28 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
 	go test -race -c -o /dev/null ./controllers/envtest # compiled once, for both halves
-	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside
+	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside-envtest
 	@$(MAKE) --no-print-directory e2e-prepare
-	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-e2e-half-first step-e2e-half-second step-faults-brief
+	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-e2e-half-first step-e2e-half-second step-faults-brief step-beside-e2e
 	@printf '\n==> all tests passed\n'
 
-# The tests against an API server mostly wait. So the tests run in several parts at the same time, each with an API server. The
-# other checks run at the same time with a lower priority.
-.PHONY: beside
-beside:
+# The tests against an API server and the specs often wait. So these tests run in several parts at the same time, each with an API
+# server or a fleet. The other checks run at the same time with a lower priority.
+.PHONY: beside-envtest beside-e2e
+beside-envtest:
 	$(call step,lint)
+beside-e2e:
 	$(call step,test-simulation)
 	$(call step,test-fuzz)
 	$(call step,test-contract)
 	$(call step,test-fleet)
 
 STEPS := step-envtest-half step-envtest-rest step-envtest-others step-e2e-half-first step-e2e-half-second step-faults-brief
-.PHONY: $(STEPS) step-beside
+.PHONY: $(STEPS) step-beside-envtest step-beside-e2e
 $(STEPS): step-%:
 	$(call step,$*)
-step-beside:
-	@nice $(MAKE) --no-print-directory beside
+step-beside-envtest step-beside-e2e: step-%:
+	@nice $(MAKE) --no-print-directory $*
 
 HALF := ^Test[A-F]
 ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
