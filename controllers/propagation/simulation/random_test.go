@@ -247,9 +247,14 @@ func TestPairs(t *testing.T) {
 }
 
 // TestInterruptions runs the pairs of verbs, with the second verb before every read and write of every reconcile after
-// the first verb. By default, it runs every 600th pair.
+// the first verb. By default, it runs every 600th pair of two profiles, and with a time as many pairs of all profiles as
+// possible.
 func TestInterruptions(t *testing.T) {
-	for name, profile := range map[string]func() *Profile{"everything": everything, "authority": authority} {
+	profiles := map[string]func() *Profile{"everything": everything, "authority": authority}
+	if *duration > 0 {
+		maps.Copy(profiles, map[string]func() *Profile{"adoption": adoption, "obstacles": obstacles, "edits": edits, "handovers": handovers})
+	}
+	for name, profile := range profiles {
 		t.Run(name, func(t *testing.T) { newRunner(t).pairs(profile, 10**stride, Pair.Interrupt) })
 	}
 }
