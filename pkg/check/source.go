@@ -20,8 +20,22 @@ func sources(f *Facts) []Line {
 		out = append(out, wrong(name, "see docs/agent.md, Sources from the hub", "the agents do not serve repositories of the hub: "+
 			"the AddOnTemplate %s has no --source-bind-address. Without new commits: %s", AddOnAgent, who))
 	}
+	if without := withoutAgent(f); len(without) > 0 {
+		out = append(out, wrong(name, "see docs/agent.md, or let the cluster read from the Git servers: a cluster that reaches only the broker of Maestro "+
+			"has no way to the hub", "the add-on %s is missing. Without new commits: %s", AddOnAgent, some(without)))
+	}
 	if out == nil {
 		out = []Line{good(name, "towline-source answers for %s", who)}
+	}
+	return out
+}
+
+// withoutAgent returns the clusters that read through the hub, and have no agent of Towline to read through.
+func withoutAgent(f *Facts) (out []string) {
+	for _, c := range f.Clusters {
+		if _, has := c.AddOns[AddOnAgent]; c.ThroughHub && !has && !f.Unread[AddOns] {
+			out = append(out, c.Name)
+		}
 	}
 	return out
 }
