@@ -160,13 +160,14 @@ func (seen *observation) judge(ctx context.Context, checker *grants.Checker, u *
 	if err != nil || seen.cluster == nil {
 		return nil //nolint:nilerr // propagation says so on the Application
 	}
-	rights, err := checker.CheckFrom(ctx, u.App, request, seen.cluster, "")
+	rights, err := checker.Rights(ctx, u.App, request.Project, seen.cluster, "")
 	if err != nil {
 		return err
 	}
-	_, unread := authorization.Read(u.App)
-	u.Permitted = rights.Spec == nil
-	u.OperationPermitted = u.App.Operation != nil && unread == nil && rights.Operation == nil
+	u.Permitted = rights.Refusal(request) == nil
+	if asked, err := authorization.Read(u.App); err == nil && u.App.Operation != nil { // an unreadable operation is not sent
+		u.OperationPermitted = rights.Refusal(asked) == nil
+	}
 	return nil
 }
 

@@ -69,10 +69,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
 		return seen, err
 	}
-	if err := r.observeTarget(ctx, seen); err != nil {
-		return seen, err
-	}
-	return seen, seen.observeReads(ctx)
+	return seen, r.observeTarget(ctx, seen)
 }
 
 func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) (err error) {

@@ -285,10 +285,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
 		return true, err
 	}
-	if err := r.observeTarget(ctx, seen); err != nil {
-		return true, err
-	}
-	return true, seen.observeReads(ctx)
+	return true, r.observeTarget(ctx, seen)
 }
 
 // observeLiveWorks reads the works again, past the cache. The live Application decides the key of the own work: the

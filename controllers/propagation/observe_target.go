@@ -21,7 +21,7 @@ import (
 // observeTarget reads the facts about the Application's right to the target: the granted rights, the ServiceAccount of
 // the work, and the claimants of the same target.
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
-	seen.Refused, seen.OperationRefused, seen.GrantedBy = nil, nil, ""
+	seen.Refused, seen.OperationRefused, seen.ReadsRefused, seen.GrantedBy = nil, nil, nil, ""
 	request, err := authorization.ReadSpec(seen.App)
 	if seen.Unreadable = err; err == nil {
 		if err = r.observeGrant(ctx, seen, request); err != nil {
@@ -60,12 +60,19 @@ func (r *Reconciler) observeGrant(ctx context.Context, seen *observation, reques
 	if seen.Own != nil {
 		before = seen.Own.Annotations[apis.AnnotationGrantedBy]
 	}
-	rights, err := seen.grants.CheckFrom(ctx, seen.App, request, cluster, before)
-	seen.Refused, seen.OperationRefused = rights.Spec, rights.Operation
+	rights, err := seen.grants.Rights(ctx, seen.App, request.Project, cluster, before)
+	if err != nil {
+		return err
+	}
+	seen.Refused = rights.Refusal(request)
+	if asked, err := authorization.Read(seen.App); err == nil && seen.App.Operation != nil { // an unreadable operation is not sent
+		seen.OperationRefused = rights.Refusal(asked)
+	}
 	if r.Options.Revocation.Delete {
 		seen.GrantedBy = rights.GrantedBy
 	}
-	return err
+	seen.judgeReads(rights, request)
+	return nil
 }
 
 // refusal returns the refusal of the request of an Application's spec. It returns nil if the request is permitted or

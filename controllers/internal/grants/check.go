@@ -71,8 +71,11 @@ func (c *Checker) Past(live client.Reader) *Checker {
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
-	rights, err := c.CheckFrom(ctx, app, request, cluster, "")
-	return rights.Spec, err
+	rights, err := c.Rights(ctx, app, request.Project, cluster, "")
+	if err != nil {
+		return nil, err
+	}
+	return rights.Refusal(request), nil
 }
 
 // Rights are an Application's rights on a cluster at one moment.
@@ -80,20 +83,22 @@ type Rights struct {
 	// GrantedBy is the name of the ManagedClusterSetBinding that grants the cluster, empty without such a binding.
 	GrantedBy string
 
-	// Spec is the refusal of the request of the spec, and Operation the refusal of the request of the spec with the
-	// requested operation. Both are nil for a permitted request. Operation is also nil without a readable operation.
-	Spec, Operation *authorization.Refusal
+	refusal func(authorization.Request) *authorization.Refusal
 }
 
-// CheckFrom returns the rights of an Application on an existing cluster. spec is the request of the Application's spec.
-// Of several granting bindings, the binding named before counts if the binding still grants the cluster, otherwise the
-// first by name.
+// Refusal returns the refusal of a request of the Application with the AppProject of the rights, or nil if the request is
+// allowed.
+func (r Rights) Refusal(request authorization.Request) *authorization.Refusal {
+	return r.refusal(request)
+}
+
+// Rights returns the rights of an Application of an AppProject on an existing cluster. Of several granting bindings, the
+// binding named before counts if the binding still grants the cluster, otherwise the first by name.
 //
-// CheckFrom reads each object once, so the rights never contradict each other: a cluster with a named binding is not
-// refused for a missing grant, and the operation is never refused for a right that the spec has. After an error, the
-// rights are unknown.
-func (c *Checker) CheckFrom(
-	ctx context.Context, app *argocd.Application, spec authorization.Request, cluster *clusterv1.ManagedCluster, before string,
+// Rights reads each object once, so the answers never contradict each other: a cluster with a named binding is not
+// refused for a missing grant, and an operation is never refused for a right that the spec has.
+func (c *Checker) Rights(
+	ctx context.Context, app *argocd.Application, project string, cluster *clusterv1.ManagedCluster, before string,
 ) (rights Rights, err error) {
 	if rights.GrantedBy, err = c.grantedBy(ctx, app.Namespace, cluster, before); err != nil {
 		return Rights{}, err
@@ -105,22 +110,17 @@ func (c *Checker) CheckFrom(
 		return c.unbound(ctx, app, cluster)
 	}
 	for _, ask := range []check{c.namespace, granted} {
-		if rights.Spec, err = ask(ctx, app, cluster); rights.Spec != nil || err != nil {
-			rights.Operation = rights.Spec
-			return rights, err
+		refusal, err := ask(ctx, app, cluster)
+		if err != nil {
+			return Rights{}, err
+		}
+		if refusal != nil {
+			rights.refusal = func(authorization.Request) *authorization.Refusal { return refusal }
+			return rights, nil
 		}
 	}
-	permits, err := c.rules(ctx, spec.Project, app, cluster)
-	if err != nil {
-		return Rights{}, err
-	}
-	rights.Spec = permits(spec)
-	if app.Operation != nil {
-		if request, err := authorization.Read(app); err == nil { // an unreadable operation is not sent
-			rights.Operation = permits(request)
-		}
-	}
-	return rights, nil
+	rights.refusal, err = c.rules(ctx, project, app, cluster)
+	return rights, err
 }
 
 // CheckSent returns the refusal of an Application already sent to an existing cluster, or nil if the Application may

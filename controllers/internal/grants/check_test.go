@@ -54,12 +54,16 @@ func (f *fading) List(_ context.Context, list client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestCheckFrom: the refusals of the spec and of the requested operation, and the name of the granting
+// TestRights: the refusals of the spec and of the requested operation, and the name of the granting
 // ManagedClusterSetBinding, never contradict each other, also if the rights end during the check.
-func TestCheckFrom(t *testing.T) {
+func TestRights(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster1"}}
 	app := fixture.Application("guestbook").Namespace("team").Cluster(cluster.Name).Operation(`{"sync":{"revision":"abc"}}`).Obj()
 	request, err := authorization.ReadSpec(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operation, err := authorization.Read(app)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,11 +82,11 @@ func TestCheckFrom(t *testing.T) {
 			checker := &grants.Checker{
 				Reader: &fading{bindings: tc.bindings}, Unindexed: true, Clusters: grants.BindingOrPlacement, ArgoCDNamespace: "argocd",
 			}
-			rights, err := checker.CheckFrom(t.Context(), app, request, cluster, tc.before)
+			rights, err := checker.Rights(t.Context(), app, request.Project, cluster, tc.before)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rights.GrantedBy != tc.want || (rights.Spec == nil) != (tc.want != "") || (rights.Operation == nil) != (tc.want != "") {
+			if rights.GrantedBy != tc.want || (rights.Refusal(request) == nil) != (tc.want != "") || (rights.Refusal(operation) == nil) != (tc.want != "") {
 				t.Errorf("got the rights %+v; want a grant by %q for the spec and the operation", rights, tc.want)
 			}
 		})
