@@ -58,40 +58,21 @@ type Pair struct {
 
 // Run runs every schedule of the pair, and calls tell for each schedule.
 func (p Pair) Run(tell func([]Step, *World)) {
-	if p.stats == nil {
-		p.stats = newStats()
-	}
-	first := &generator{Profile: p.Profile}
-	first.start([]Step{p.made, {Op: "settle"}})
-	first.do(p.first)
-	for more := true; more; more = first.walk(1, p.slow) {
-		g := &generator{Profile: p.Profile, w: first.w.clone(), steps: slices.Clip(first.steps)}
-		g.do(p.second)
-		g.walk(1000, p.slow)
-		g.w.rest()
-		g.stats.ran(g.w)
-		tell(g.steps, g.w)
-	}
+	p.points(func(before *generator) { p.finish(p.after(before, p.second), tell) })
 }
 
 // Interrupt runs every schedule of the pair with the second verb before a read or a write of a reconcile, and calls tell
 // for each schedule. The cache shows the change at once, so the reads before and after the verb disagree.
 func (p Pair) Interrupt(tell func([]Step, *World)) {
-	if p.stats == nil {
-		p.stats = newStats()
-	}
-	first := &generator{Profile: p.Profile}
-	first.start([]Step{p.made, {Op: "settle"}})
-	first.do(p.first)
-	for more := true; more; more = first.walk(1, p.slow) {
-		first.found = first.found[:0]
-		first.candidates(func() bool { return true })
-		for _, s := range slices.Clone(first.found) {
+	p.points(func(before *generator) {
+		before.found = before.found[:0]
+		before.candidates(func() bool { return true })
+		for _, s := range slices.Clone(before.found) {
 			if s.Op == "reconcile" || s.Op == "status" {
-				p.interrupt(first, s, tell)
+				p.interrupt(before, s, tell)
 			}
 		}
-	}
+	})
 }
 
 // interrupt runs one reconcile of propagation or of the status controller for each of its reads and writes, with the
@@ -100,14 +81,38 @@ func (p Pair) interrupt(before *generator, s Step, tell func([]Step, *World)) {
 	for reads := 1; s.At < reads; {
 		s.At++
 		s.Inner = []Step{p.second, {Op: "catch-up", Who: s.Who}}
-		g := &generator{Profile: p.Profile, w: before.w.clone(), steps: slices.Clip(before.steps)}
-		g.do(s)
+		g := p.after(before, s)
 		reads = g.w.process(s.Who).made
-		g.walk(1000, p.slow)
-		g.w.rest()
-		g.stats.ran(g.w)
-		tell(g.steps, g.w)
+		p.finish(g, tell)
 	}
+}
+
+// points calls each with the world at every point of the way to rest after the first verb.
+func (p Pair) points(each func(before *generator)) {
+	if p.stats == nil {
+		p.stats = newStats()
+	}
+	first := &generator{Profile: p.Profile}
+	first.start([]Step{p.made, {Op: "settle"}})
+	first.do(p.first)
+	for more := true; more; more = first.walk(1, p.slow) {
+		each(first)
+	}
+}
+
+// after runs a step in a copy of the world.
+func (p Pair) after(before *generator, s Step) *generator {
+	g := &generator{Profile: p.Profile, w: before.w.clone(), steps: slices.Clip(before.steps)}
+	g.do(s)
+	return g
+}
+
+// finish runs the way to rest, and calls tell.
+func (p Pair) finish(g *generator, tell func([]Step, *World)) {
+	g.walk(1000, p.slow)
+	g.w.rest()
+	g.stats.ran(g.w)
+	tell(g.steps, g.w)
 }
 
 // walk makes at most n steps of the machinery. It returns false if no step is left, or after a failure.
