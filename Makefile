@@ -125,6 +125,7 @@ test: ## Run all required tests. The target installs missing programs, or prints
 .PHONY: beside-envtest beside-e2e
 beside-envtest:
 	$(call step,lint)
+	$(call step,test-unit)
 beside-e2e:
 	$(call step,test-simulation)
 	$(call step,test-fuzz)
@@ -145,7 +146,7 @@ ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
 .PHONY: envtest-half envtest-rest envtest-others
 envtest-half:
 	$(ENVTEST) -run '$(HALF)' ./controllers/envtest
-envtest-rest: test-unit
+envtest-rest:
 	$(ENVTEST) -skip '$(HALF)' ./controllers/envtest
 envtest-others:
 	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks ./deploy/commands
