@@ -110,7 +110,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 		return nil, err
 	}
 	if m.LeaderElection {
-		err = lease.open(config, mgr, m)
+		err = lease.open(config, mgr, m, os.Getenv(podUIDVariable))
 	}
 	return mgr, errors.Join(err, addProbes(mgr))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -22,6 +23,10 @@ const (
 	// renewal.
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
+
+	// podUIDVariable is the environment variable with the UID of the pod. The Deployment sets the variable from
+	// metadata.uid.
+	podUIDVariable = "POD_UID"
 
 	// leaseRetryPeriod is the interval of renewals. A waiting replica checks the Lease after one to 2.2 intervals.
 	// After a released Lease, a new replica leads within 1.1 s. After the end of an unrenewed Lease, a new replica
@@ -61,11 +66,21 @@ type lock struct {
 
 // open creates the client of the Lease, with its own events. The client has no fence: a former leader must release
 // the Lease.
-func (l *lock) open(config *rest.Config, events recorder.Provider, m ctrl.Options) (err error) {
+//
+// In a pod, podUID is the UID of the pod, and names the process in the Lease. The kubelet restarts the container of a
+// pod only after the end of the former process. So a process that finds the pod's own Lease leads at once: after an
+// out-of-memory kill, a single replica leads within 1 s instead of 16 s. A second process in the pod cannot start,
+// because the first process has the port of the probes. Without podUID, each process has its own name, as in
+// controller-runtime.
+func (l *lock) open(config *rest.Config, events recorder.Provider, m ctrl.Options, podUID string) (err error) {
 	l.Interface, err = leaderelection.NewResourceLock(config, events, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: m.LeaderElectionID, LeaderElectionNamespace: m.LeaderElectionNamespace,
 		RenewDeadline: *m.RenewDeadline,
 	})
+	if lease, is := l.Interface.(*resourcelock.LeaseLock); is && podUID != "" {
+		host, _, _ := strings.Cut(lease.LockConfig.Identity, "_")
+		lease.LockConfig.Identity = host + "_" + podUID
+	}
 	return err
 }
 

@@ -20,7 +20,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 )
 
 // TestEndDuringARenewal checks that a leader releases the Lease even if the leader ends during a renewal.
@@ -93,6 +96,56 @@ func TestLeaseOfASecondLeader(t *testing.T) {
 		t.Errorf("lost by %v, and the one, which another has followed, may write: %t", lost, !one.tenure.isOver())
 	}
 }
+
+// TestLeaseOfARestartedContainer checks a process that ends without a release of the Lease. The next process of the same
+// pod leads at once. A process of a different pod has a different name in the Lease, and waits.
+func TestLeaseOfARestartedContainer(t *testing.T) {
+	hub := &leases{}
+	killed := openLock(t, hub, "pod-1")
+	if err := killed.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: killed.Identity(), LeaseDurationSeconds: 3600}); err != nil {
+		t.Fatal(err)
+	}
+	if other := openLock(t, hub, "pod-2"); other.Identity() == killed.Identity() {
+		t.Fatalf("two pods share the name %s", other.Identity())
+	}
+	if one, other := openLock(t, hub, ""), openLock(t, hub, ""); one.Identity() == other.Identity() {
+		t.Fatalf("two processes without a pod share the name %s", one.Identity())
+	}
+	restarted := openLock(t, hub, "pod-1")
+	restarted.lost = func(err error) { t.Error(err) }
+	ctx, end := context.WithTimeout(t.Context(), leaseDuration/2)
+	defer end()
+	leads := false
+	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
+		Lock: restarted, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: time.Millisecond, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { leads = true; end() }, OnStoppedLeading: func() {},
+		},
+	})
+	if !leads || hub.holder() != "" {
+		t.Errorf("the restarted process leads: %t; holder after its end: %q", leads, hub.holder())
+	}
+}
+
+// openLock opens the lock of a process in a pod.
+func openLock(t *testing.T, hub *leases, podUID string) *lock {
+	t.Helper()
+	server := httptest.NewServer(hub)
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
+	l, m := &lock{tenure: newTenure()}, ctrl.Options{}
+	elect(&m, parse(t, "--argocd-namespace=argocd"))
+	if err := l.open(config, noEvents{}, m, podUID); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// noEvents drops all events.
+type noEvents struct{ recorder.Provider }
+
+// GetEventRecorderFor implements recorder.Provider.
+func (noEvents) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
 
 // reread reads the Lease into the lock.
 func (l *lock) reread(t *testing.T) *lock {

@@ -21,9 +21,12 @@ type Ending string
 
 // Ways in which a leader stops.
 const (
-	// HandOver stops the process gracefully, and the process releases the Lease. Crash kills the process.
-	HandOver Ending = "hand-over"
-	Crash    Ending = "crash"
+	// HandOver stops the process gracefully, and the process releases the Lease. Crash kills the process, and the next
+	// process of the pod starts after the other replica leads. OutOfMemory kills the process, and the kubelet starts the
+	// next process of the pod at once.
+	HandOver    Ending = "hand-over"
+	Crash       Ending = "crash"
+	OutOfMemory Ending = "out-of-memory"
 
 	// Frozen stops the process with SIGSTOP until a new leader exists, and then continues it. CutOff separates the
 	// process from the API server until then.
@@ -33,7 +36,8 @@ const (
 
 // Endings are all endings, with the limit of the time until a new leader exists.
 var Endings = map[Ending]time.Duration{
-	HandOver: 3 * time.Second, Crash: leaseDuration + 2*time.Second, Frozen: leaseDuration + 2*time.Second, CutOff: leaseDuration + 2*time.Second,
+	HandOver: 3 * time.Second, OutOfMemory: 5 * time.Second,
+	Crash: leaseDuration + 2*time.Second, Frozen: leaseDuration + 2*time.Second, CutOff: leaseDuration + 2*time.Second,
 }
 
 // churned are the flows during the endings: changes, operations, moves and deletions.
@@ -117,24 +121,35 @@ func (f *Failover) stopLeader(ctx context.Context, how Ending) (Takeover, error)
 	}
 	began := time.Now()
 	var group errgroup.Group
-	if err := f.strike(r, how, &group); err != nil {
+	if err := f.strike(ctx, r, how, &group); err != nil {
 		return Takeover{}, err
 	}
 	next, err := f.successor(ctx, before+1)
 	if err != nil {
 		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
 	}
-	if err := errors.Join(f.recover(ctx, r, how), group.Wait()); err != nil {
+	if how == OutOfMemory {
+		err = group.Wait()
+	} else {
+		err = errors.Join(f.recover(ctx, r, how), group.Wait())
+	}
+	if err != nil {
 		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
 	}
 	return Takeover{how, next.took.Sub(began), next.wrote.Sub(began)}, nil
 }
 
 // strike applies an ending to a leader.
-func (f *Failover) strike(r *replica, how Ending, group *errgroup.Group) error {
+func (f *Failover) strike(ctx context.Context, r *replica, how Ending, group *errgroup.Group) error {
 	switch how {
 	case Crash:
 		return r.Kill()
+	case OutOfMemory:
+		if err := r.Kill(); err != nil {
+			return err
+		}
+		f.ledger.ended(r.proxy.replica)
+		group.Go(func() error { return r.Restart(ctx) })
 	case Frozen:
 		return syscall.Kill(r.PID(), syscall.SIGSTOP)
 	case CutOff:

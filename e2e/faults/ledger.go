@@ -36,7 +36,7 @@ type ledger struct {
 	terms []term
 
 	// renewed is the time of the leader's last write of the Lease. released is set after the leader has released the
-	// Lease.
+	// Lease, or has ended.
 	renewed  time.Time
 	released bool
 
@@ -88,9 +88,20 @@ func (l *ledger) lease(replica string, body []byte, at time.Time) {
 	if lease.Spec.HolderIdentity != nil {
 		identity = *lease.Spec.HolderIdentity
 	}
+	again := l.released // the next process of the same pod
 	l.renewed, l.released = at, identity == ""
-	if !l.released && (len(l.terms) == 0 || l.terms[len(l.terms)-1].identity != identity) {
+	if !l.released && (len(l.terms) == 0 || l.terms[len(l.terms)-1].identity != identity || again) {
 		l.terms = append(l.terms, term{replica: replica, identity: identity, took: at})
+	}
+}
+
+// ended records the end of a killed replica: a later write of the process is late, until the next process of the pod
+// writes the Lease.
+func (l *ledger) ended(replica string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.terms) > 0 && l.terms[len(l.terms)-1].replica == replica {
+		l.released = true
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	"github.com/towline-io/towline/e2e/fleet"
 )
@@ -106,9 +107,11 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 	}
 	env := []string{"KUBECONFIG=" + kubeconfig}
 	for _, e := range c.Env {
-		if e.ValueFrom == nil {
-			env = append(env, e.Name+"="+e.Value)
+		value := e.Value
+		if e.ValueFrom != nil { // the UID of the pod: Restart restarts the container of this pod
+			value = string(uuid.NewUUID())
 		}
+		env = append(env, e.Name+"="+value)
 	}
 	t.Process, err = f.Run(ctx, fleet.Command{
 		Name: o.Name, Path: o.Binary, Args: append(args, o.Args...), Env: append(env, o.Env...), ReadyTimeout: o.ReadyTimeout,
