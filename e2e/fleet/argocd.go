@@ -194,18 +194,18 @@ const (
 )
 
 // MountCertificates writes a file for each entry of the ConfigMap argocd-tls-certs-cm, as the kubelet does for the
-// cluster's Argo CD.
-func (c *Cluster) MountCertificates(entries map[string]string) error {
+// plane's Argo CD.
+func (c *ControlPlane) MountCertificates(entries map[string]string) error {
 	return c.mount(certificatesFolder, entries)
 }
 
 // MountHostKeys writes a file for each entry of the ConfigMap argocd-ssh-known-hosts-cm, as the kubelet does for the
-// cluster's Argo CD.
-func (c *Cluster) MountHostKeys(entries map[string]string) error {
+// plane's Argo CD.
+func (c *ControlPlane) MountHostKeys(entries map[string]string) error {
 	return c.mount(hostKeysFolder, entries)
 }
 
-func (c *Cluster) mount(name string, entries map[string]string) error {
+func (c *ControlPlane) mount(name string, entries map[string]string) error {
 	folder := filepath.Join(c.fleet.paths.data(c.name), name)
 	there, err := os.ReadDir(folder)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // repoServer is the program of Argo CD that reads repositories.
 const repoServer = "argocd-repo-server"
 
-// clones returns the folder with the clones of the cluster's repo server.
-func (c *Cluster) clones() string {
+// clones returns the folder with the clones of the plane's repo server.
+func (c *ControlPlane) clones() string {
 	return filepath.Join(c.fleet.paths.data(c.name), "home-"+repoServer, "_argocd-repo")
 }
 
-// EmptyRepoServer restarts the repo server of the cluster's Argo CD without its clones. The answers in Redis stay.
-func (c *Cluster) EmptyRepoServer(ctx context.Context) error {
+// EmptyRepoServer restarts the repo server of the plane's Argo CD without its clones. The answers in Redis stay.
+func (c *ControlPlane) EmptyRepoServer(ctx context.Context) error {
 	if c.isolated != nil {
 		c.isolated.Stop()
 		return errors.Join(removeAll(c.clones()), c.isolated.Restart(ctx))
@@ -29,9 +29,9 @@ func (c *Cluster) EmptyRepoServer(ctx context.Context) error {
 	return errors.Join(removeAll(c.clones()), c.StartProcess(ctx, repoServer))
 }
 
-// Clones returns the addresses of the repositories that the repo server of the cluster's Argo CD has cloned. Only root can
+// Clones returns the addresses of the repositories that the repo server of the plane's Argo CD has cloned. Only root can
 // read the clones: the repo server removes its own permissions.
-func (c *Cluster) Clones() ([]string, error) {
+func (c *ControlPlane) Clones() ([]string, error) {
 	dirs, err := os.ReadDir(c.clones())
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// IsolateRepoServer moves the repo server of the cluster's Argo CD into a network namespace. There, the repo server
+// IsolateRepoServer moves the repo server of the plane's Argo CD into a network namespace. There, the repo server
 // reaches its Redis, and the given addresses. The returned function moves the repo server back.
-func (c *Cluster) IsolateRepoServer(ctx context.Context, reach ...string) (*Netns, func(context.Context) error, error) {
+func (c *ControlPlane) IsolateRepoServer(ctx context.Context, reach ...string) (*Netns, func(context.Context) error, error) {
 	args, env, err := c.commandOf(ctx, repoServer)
 	if err != nil {
 		return nil, nil, err
@@ -54,8 +54,8 @@ func flagOf(args []string, name string) string {
 	return ""
 }
 
-// commandOf returns the arguments, with the program, and the environment of a running process of the cluster.
-func (c *Cluster) commandOf(ctx context.Context, name string) (args, env []string, err error) {
+// commandOf returns the arguments, with the program, and the environment of a running process of the plane.
+func (c *ControlPlane) commandOf(ctx context.Context, name string) (args, env []string, err error) {
 	status, err := c.fleet.Status(ctx)
 	if err != nil {
 		return nil, nil, err

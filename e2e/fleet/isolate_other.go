@@ -14,6 +14,6 @@ type Netns struct{}
 func (n *Netns) Command(path string, args ...string) (string, []string) { return path, args }
 
 // IsolateRepoServer returns an error.
-func (c *Cluster) IsolateRepoServer(context.Context, ...string) (*Netns, func(context.Context) error, error) {
+func (c *ControlPlane) IsolateRepoServer(context.Context, ...string) (*Netns, func(context.Context) error, error) {
 	return nil, nil, errors.New("network namespaces exist only on Linux")
 }

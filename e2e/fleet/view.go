@@ -22,6 +22,9 @@ type ControlPlane struct {
 	argocd string
 	redis  string
 	etcd   string
+
+	// isolated is the repo server in a network namespace; nil for a repo server of the fleet.
+	isolated *Process
 }
 
 // A Hub is the Open Cluster Management hub.
@@ -35,9 +38,6 @@ type Hub struct {
 // A Cluster is a managed cluster.
 type Cluster struct {
 	ControlPlane
-
-	// isolated is the repo server in a network namespace; nil for a repo server of the fleet.
-	isolated *Process
 }
 
 // Name returns hub, or the name of the ManagedCluster.

@@ -26,7 +26,7 @@ const (
 const deployment = "guestbook/deployment.yaml"
 
 // TestHubs: a commit becomes healthy in all regions, and the top hub shows one number. Further steps are a broken
-// region, a region that is cut off and returns, and a region without a cluster.
+// region, a region that is cut off and returns, a region without a way to Git, and a region without a cluster.
 func TestHubs(t *testing.T) {
 	if os.Getenv("TOWLINE_HUBS_TEST") == "" {
 		t.Skip("set TOWLINE_HUBS_TEST=1 to start a top hub and two regional hubs with a cluster each")
@@ -42,6 +42,7 @@ func TestHubs(t *testing.T) {
 		{"a commit goes everywhere", changes},
 		{"what breaks in the regions is seen at the top", breaks},
 		{"a region that is cut off goes on by itself, and returns", cutOff},
+		{"a region without a way to Git reads through the top hub", withoutGit},
 		{"a region without clusters is not waited for", empty},
 	} {
 		if !t.Run(step.name, func(t *testing.T) { w.t, w.WithT = t, NewWithT(t); step.run(ctx, w) }) {
