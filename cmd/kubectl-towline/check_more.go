@@ -13,8 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/reading"
+	"github.com/towline-io/towline/pkg/why"
 )
 
 // addOnGroup is the API group of Open Cluster Management's add-ons.
@@ -66,6 +69,9 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 		if _, pulled := m.Labels[apis.LabelPull]; pulled && m.Annotations[apis.AnnotationSource] == apis.SourceHub {
 			r.facts.ThroughHub++
 		}
+		if app := (&argocd.Application{ObjectMeta: m.ObjectMeta}); r.sample == nil && app.Pulled() && app.Cluster() != "" {
+			r.sample = app
+		}
 	})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -91,6 +97,20 @@ func (r *factReader) settings(ctx context.Context) error {
 	m, err := reading.Get(ctx, r, types.NamespacedName{Namespace: r.facts.Namespace, Name: check.Settings}, &corev1.ConfigMap{})
 	r.facts.HubRefused = m != nil && m.Data["cluster.inClusterEnabled"] == "false"
 	return r.take(check.Settings, err)
+}
+
+// managed asks towline-source about the managed resources of an Application. Before each answer, towline-source asks the
+// Redis of the hub's Argo CD.
+func (r *factReader) managed(ctx context.Context) error {
+	if r.sample == nil || r.facts.ManagedResources() == "" {
+		return nil
+	}
+	of := &why.Facts{App: r.sample}
+	if err := reading.Differences(ctx, r, of); err != nil || of.Differences == nil {
+		return err
+	}
+	r.facts.RedisAway = of.Differences.Status.Reason == managedresources.ReasonRedisUnavailable
+	return nil
 }
 
 // manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be

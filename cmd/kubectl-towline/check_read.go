@@ -46,6 +46,9 @@ type factReader struct {
 
 	// homes are the namespaces of the hub's Towline; nil on a managed cluster.
 	homes map[string]bool
+
+	// sample is an Application for a cluster; nil without such an Application.
+	sample *argocd.Application
 }
 
 func newFactReader(config *rest.Config) (*factReader, error) {
@@ -111,7 +114,7 @@ func (r *factReader) hub(ctx context.Context, t *reading.Flags) error {
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.ArgoCDNamespace, apis.DefaultArgoCDNamespace), t.ArgoCDRedis
 	r.facts.NoTree, r.facts.NoGitOpsClusters = !t.Runs("resourcetree"), !t.Runs("gitopscluster")
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
-		r.argoAddOn, r.unlabelled, r.acm, r.source, r.settings, func(ctx context.Context) error { return r.executors(ctx, accounts) })
+		r.argoAddOn, r.unlabelled, r.acm, r.source, r.settings, r.managed, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }
 
 // served reads the version and the resources of the API server.

@@ -32,6 +32,7 @@ import (
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/managedresources"
 	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -319,6 +320,16 @@ func TestLeaseIsFound(t *testing.T) {
 	}
 }
 
+// withoutRedis answers for a towline-source that cannot reach Redis.
+type withoutRedis struct{ client.Client }
+
+func (c *withoutRedis) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if of, is := obj.(*unstructured.Unstructured); is && of.GetKind() == managedresources.Kind {
+		return unstructured.SetNestedField(of.Object, string(managedresources.ReasonRedisUnavailable), "status", "reason")
+	}
+	return c.Client.Get(ctx, key, obj, opts...)
+}
+
 // TestDifferencesAreRead checks the facts about managed resources: the option of the agents, and the setting of Argo CD.
 func TestDifferencesAreRead(t *testing.T) {
 	const namespace = "differences"
@@ -340,6 +351,18 @@ func TestDifferencesAreRead(t *testing.T) {
 	r := &factReader{Client: admin, facts: facts}
 	if err := all(t.Context(), r.template, r.settings); err != nil || !facts.Sends || facts.Door || !facts.HubRefused {
 		t.Errorf("%v: %+v", err, facts)
+	}
+	r.Client = &withoutRedis{admin}
+	if err := r.managed(t.Context()); err != nil || facts.RedisAway {
+		t.Errorf("without an Application: %v: %+v", err, facts)
+	}
+	r.sample = fixture.Application("a").Cluster("cluster1").Obj()
+	if err := r.managed(t.Context()); err != nil || !facts.RedisAway {
+		t.Errorf("%v: %+v", err, facts)
+	}
+	r.Client = &refusing{admin, "cluster1"}
+	if err := r.managed(t.Context()); err != nil || facts.RedisAway {
+		t.Errorf("refused: %v: %+v", err, facts)
 	}
 	r.Client = &refusing{admin, namespace}
 	if err := r.settings(t.Context()); err != nil || !facts.Unread[check.Settings] || facts.HubRefused {

@@ -187,6 +187,8 @@ func TestChecks(t *testing.T) {
 			differences, why.Unknown, "may not read APIServices"},
 		"managed resources, and argocd-server may use the hub": {check.Installation, differing(func(f *check.Facts) { f.HubRefused = false }), differences,
 			why.Blocked, `ConfigMap argocd/argocd-cm does not have cluster.inClusterEnabled: "false"`},
+		"managed resources, and the hub's Redis is away": {check.Installation, differing(func(f *check.Facts) { f.RedisAway = true }), differences,
+			why.Blocked, `does not answer towline-source. argocd app diff on the hub ends in "cache: key is missing"`},
 		"managed resources, and the settings unread": {check.Installation, differing(unread(check.Settings)), differences, why.Unknown, "argocd-cm"},
 		"managed resources for Argo CD 2.14": {check.Installation, differing(func(f *check.Facts) { f.HubRefused = false },
 			lastWorkload(func(w *check.Workload) { w.ManagedResources = "always" })), differences, why.OK, "takes the managed resources"},

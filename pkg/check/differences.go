@@ -38,6 +38,10 @@ func differences(f *Facts) []Line {
 		out = append(out, wrong(name, do, "towline-source takes no managed resources, because ConfigMap %s/%s does not have "+
 			`cluster.inClusterEnabled: "false"%s`, f.Namespace, Settings, effect))
 	}
+	if f.RedisAway {
+		out = append(out, wrong(name, "see docs/argocd-ui.md, Differences and manifests, for the way to Redis; the error is in: "+
+			"kubectl logs -A -l app.kubernetes.io/name=towline-source --prefix", "the Redis of the hub's Argo CD does not answer towline-source%s", effect))
+	}
 	if out == nil {
 		out = []Line{good(name, "towline-source takes the managed resources of the agents")}
 	}

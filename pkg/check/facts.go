@@ -113,6 +113,9 @@ type Facts struct {
 	// HubRefused is true if the settings of Argo CD make argocd-server refuse the hub as a destination.
 	HubRefused bool
 
+	// RedisAway is true if the Redis of the hub's Argo CD does not answer towline-source.
+	RedisAway bool
+
 	// Clusters are the ManagedClusters.
 	Clusters []Cluster
 }
