@@ -26,6 +26,9 @@ type CostOptions struct {
 
 	// AgentArgs are further arguments of the work agent.
 	AgentArgs []string
+
+	// WorkloadStays delivers the Applications without Argo CD's finalizer.
+	WorkloadStays bool
 }
 
 // agentCost measures a real work agent of OCM, on a cluster whose Argo CD does not run. The benchmark writes the
@@ -36,6 +39,7 @@ type agentCost struct {
 	fleet        *fleet.Fleet
 	hub, cluster *bare
 	metrics      *http.Client
+	onCluster    *http.Client // for the metrics of the cluster
 	agent        int
 	profiler     string // address of the agent's profiles; empty without profiles
 	result       *Result
@@ -88,6 +92,9 @@ func (c *agentCost) prepare(ctx context.Context) error {
 		return err
 	}
 	if c.metrics, err = rest.HTTPClientFor(c.fleet.Hub.RESTConfig()); err != nil {
+		return err
+	}
+	if c.onCluster, err = rest.HTTPClientFor(cluster.RESTConfig()); err != nil {
 		return err
 	}
 	c.agent, err = c.agentPID(ctx)
@@ -144,7 +151,7 @@ func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 	if c.agent, err = c.agentPID(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute+c.Rest)
 	defer cancel()
 	c.kind = kind
 	if c.seen, err = c.look(ctx); err != nil {
@@ -170,6 +177,10 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	if err != nil {
 		return err
 	}
+	clusterBefore, err := c.requestsTo(ctx, c.onCluster, c.fleet.Clusters()[0].Server())
+	if err != nil {
+		return err
+	}
 	controller, err := c.controllerCPU()
 	if err != nil {
 		return err
@@ -182,7 +193,11 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	if err != nil {
 		return err
 	}
-	used, requests := cpu-began, after.since(before)
+	clusterAfter, err := c.requestsTo(ctx, c.onCluster, c.fleet.Clusters()[0].Server())
+	if err != nil {
+		return err
+	}
+	used, requests, there := cpu-began, after.since(before), clusterAfter.since(clusterBefore)
 	c.set(name+".cpu", used)
 	if c.controller != nil {
 		until, err := c.controllerCPU()
@@ -194,18 +209,21 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	c.set(name+".work_writes", requests.of(worksResource, writing...))
 	c.set(name+".report_writes", requests.of(worksResource+"/status", writing...))
 	c.set(name+".application_writes", requests.of("applications", writing...)+requests.of("applications/status", writing...))
+	c.set(name+".cluster_applications", there.of("applications"))
+	c.set(name+".cluster_applied", there.of("appliedmanifestworks")+there.of("appliedmanifestworks/status"))
 	c.set(name+".conflicts", requests.of(worksResource, conflict)+requests.of(worksResource+"/status", conflict))
 	memory, err := memoryMiB(c.agent, "status", "VmRSS")
 	c.set(name+".memory", memory)
 	if c.Progress != nil {
-		fmt.Fprintf(c.Progress, "%s, %s: agent %.2f s of CPU, %.0f MiB; %v\n", c.kind.name, name, used, memory, requests)
+		fmt.Fprintf(c.Progress, "%s, %s: agent %.2f s of CPU, %.0f MiB; hub: %v; cluster: %v\n",
+			c.kind.name, name, used, memory, requests, there)
 	}
 	return err
 }
 
 // take returns the CPU time of the agent in seconds, and the requests to the hub.
 func (c *agentCost) take(ctx context.Context) (float64, counts, error) {
-	requests, err := c.requests(ctx)
+	requests, err := c.requestsTo(ctx, c.metrics, c.fleet.Hub.Server())
 	if err != nil {
 		return 0, nil, err
 	}

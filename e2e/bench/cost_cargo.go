@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"net/http"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -67,7 +68,7 @@ func (c *agentCost) delivered(name string) object {
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
 		"metadata": object{
-			"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPulled: "true"}, "finalizers": []string{apis.FinalizerResources},
+			"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPulled: "true"}, "finalizers": c.finalizers(),
 		},
 		"spec": c.spec(),
 	}
@@ -89,15 +90,23 @@ func (c *agentCost) towline() *cargo {
 			"metadata": object{
 				"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPull: "true"},
 				"annotations": object{apis.AnnotationCluster: c.fleet.Clusters()[0].Name(), apis.AnnotationSkipReconcile: "true"},
-				"finalizers":  []string{apis.FinalizerResources},
+				"finalizers":  c.finalizers(),
 			},
 			"spec": c.spec(),
 		}
 	}}
 }
 
-// requests returns the requests to the hub.
-func (c *agentCost) requests(ctx context.Context) (counts, error) {
-	hub, err := scrape.Metrics(ctx, c.metrics, c.fleet.Hub.Server()+"/metrics")
-	return families{hub}.requests(), err
+// requestsTo returns the requests to an API server.
+func (c *agentCost) requestsTo(ctx context.Context, client *http.Client, server string) (counts, error) {
+	metrics, err := scrape.Metrics(ctx, client, server+"/metrics")
+	return families{metrics}.requests(), err
+}
+
+// finalizers returns the finalizers of each Application.
+func (c *agentCost) finalizers() []string {
+	if c.WorkloadStays {
+		return []string{}
+	}
+	return []string{apis.FinalizerResources}
 }

@@ -26,6 +26,8 @@ func figuresOfCost() []Figure {
 			add(phase+".report_writes", "… of their statuses", "", 0)
 			add(phase+".application_writes", "… of Applications", "", 0)
 			add(phase+".conflicts", "… works and statuses refused with 409", "", 0)
+			add(phase+".cluster_applications", "… requests for Applications on the cluster", "", 0)
+			add(phase+".cluster_applied", "… for AppliedManifestWorks on the cluster", "", 0)
 		}
 	}
 	return slices.Clip(out)

@@ -38,6 +38,7 @@ func newCost() *cobra.Command {
 	f.DurationVar(&o.Rest, "rest", time.Minute, "how long to do nothing")
 	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
 	f.StringArrayVar(&o.AgentArgs, "agent-arg", nil, "one more argument for the work agent; may be repeated")
+	f.BoolVar(&o.WorkloadStays, "workload-stays", false, "deliver the Applications without Argo CD's finalizer: their workload stays after a deletion")
 	f.StringVar(&o.Profiles, "profiles", "",
 		"folder for CPU profiles of the work agent, of the hub's kube-apiserver and of Towline: delivery, changes, deletion")
 	f.StringVar(&result, "json", "", "file for the result")
