@@ -38,11 +38,17 @@ func TestCompatibilityNamesTheTestedVersions(t *testing.T) {
 }
 
 // TestContractHasTheShippedVersions: the contract tests compare the shipped versions of the libraries for patterns with Argo
-// CD. Argo CD's go.mod may require a later version than Towline's go.mod.
+// CD. Argo CD's go.mod may require a later version than Towline's go.mod. The contract tests have the Argo CD and the
+// Kubernetes of the fleet.
 func TestContractHasTheShippedVersions(t *testing.T) {
 	for _, module := range []string{"github.com/gobwas/glob", "github.com/dlclark/regexp2"} {
 		if ours, theirs := required(t, ".", module), required(t, "e2e/contract", module); ours != theirs {
 			t.Errorf("Towline has %s %s, and e2e/contract has %s", module, ours, theirs)
+		}
+	}
+	for _, module := range []string{"github.com/argoproj/argo-cd/v3", "k8s.io/kubernetes"} {
+		if ours, theirs := required(t, "e2e/programs/fleet", module), required(t, "e2e/contract", module); ours != theirs {
+			t.Errorf("the fleet has %s %s, and e2e/contract has %s", module, ours, theirs)
 		}
 	}
 }
