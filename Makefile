@@ -8,6 +8,11 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# Without cgo, all targets share their compiled packages with each other, and with the programs of the images. Only the race
+# detector needs cgo.
+export CGO_ENABLED := 0
+RACE := CGO_ENABLED=1 go test -race
+
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The image of `make image`, and of the manifests.
 IMAGE ?= towline:latest
@@ -80,8 +85,8 @@ step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
 IN_TURN := $(if $(filter output-sync,$(.FEATURES)),--output-sync=recurse)
 
 # Runs a command of e2e until Ctrl-C. Only the command gets Ctrl-C, because `go
-# run` and make would report the interrupt as an error. Without cgo, the command and Towline share their compiled packages.
-until_interrupted = @CGO_ENABLED=0 go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
+# run` and make would report the interrupt as an error.
+until_interrupted = @go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
 
 ##@ Try
 
@@ -93,7 +98,8 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Run a hub and two clusters on this machine, with the guestbook, until Ctrl-C.
-	@echo 'Go compiles the demo. The first time, a minute passes without further lines.'
+	@command -v go > /dev/null || { echo 'The demo needs Go: https://go.dev/dl' >&2; exit 1; }
+	@echo 'Go compiles the demo. The first time, a minute or two pass without further lines.'
 	@$(NEEDS)
 	$(call until_interrupted,demo,--transport=$(TRANSPORT) $(if $(OPEN),--open))
 
@@ -114,7 +120,7 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
-	go test -race -c -o /dev/null ./controllers/envtest # compiled once, for both halves
+	$(RACE) -c -o /dev/null ./controllers/envtest # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside-envtest
 	@$(MAKE) --no-print-directory e2e-prepare
 	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-e2e-half-first step-e2e-half-second step-faults-brief step-beside-e2e
@@ -141,7 +147,7 @@ step-beside-envtest step-beside-e2e: step-%:
 
 HALF := ^Test[A-F]
 ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
-	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT)
+	KUBEBUILDER_ASSETS="$$assets" $(RACE) -timeout $(ENVTEST_TIMEOUT)
 
 .PHONY: envtest-half envtest-rest envtest-others
 envtest-half:
@@ -169,18 +175,18 @@ test-slow: ## Run the controllers' tests against an API server with a delayed To
 # The programs for tests with a time limit, built before the tests: both versions of Helm, helm-unittest, and the plugin.
 .PHONY: prebuild
 prebuild:
-	CGO_ENABLED=0 go build -o /dev/null ./cmd/kubectl-towline
+	go build -o /dev/null ./cmd/kubectl-towline
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
 .PHONY: test-unit
 test-unit: prebuild ## Run the tests that need no API server.
 	packages=$$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$'); \
-		go test -race $$packages
+		$(RACE) $$packages
 	go -C cmd/towline-maestro test ./...
-	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
-	CGO_ENABLED=0 go -C cmd/towline-source test ./...
-	go -C cmd/towline-source test -race ./internal/mirror
+	cd cmd/towline-maestro && $(RACE) ./internal/mirror ./internal/contact
+	go -C cmd/towline-source test ./...
+	cd cmd/towline-source && $(RACE) ./internal/mirror
 
 # The duration of the simulation. Each seed is another schedule, and SEED is the
 # first seed.
@@ -219,9 +225,9 @@ test-envtest: ## Run the unit tests, and the tests against a real API server.
 .PHONY: test-contract
 test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the Operator Lifecycle Manager.
 	# With the flags of the fleet's programs, the tests share the compiled packages with the programs.
-	CGO_ENABLED=0 go -C e2e/programs/argocd test -trimpath -gcflags=all=-dwarf=false ./...
-	CGO_ENABLED=0 go -C e2e/programs/fleet test -trimpath -gcflags=all=-dwarf=false ./...
-	CGO_ENABLED=0 go -C e2e/contract test -trimpath -gcflags=all=-dwarf=false ./...
+	go -C e2e/programs/argocd test -trimpath -gcflags=all=-dwarf=false ./...
+	go -C e2e/programs/fleet test -trimpath -gcflags=all=-dwarf=false ./...
+	go -C e2e/contract test -trimpath -gcflags=all=-dwarf=false ./...
 	go -C .ci/tools/olm test ./...
 	go -C .ci/tools/globs test ./...
 
@@ -366,11 +372,11 @@ lint-fix: ## Let the linters fix problems.
 
 .PHONY: plugin
 plugin: ## Build bin/kubectl-towline, a plugin of kubectl.
-	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
 
 .PHONY: build
 build: ## Build bin/towline.
-	CGO_ENABLED=0 go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
 generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, docs/cli and docs/reference.

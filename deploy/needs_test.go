@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,10 +19,13 @@ func TestNeeds(t *testing.T) {
 		nothing = ""
 	)
 	for name, tc := range map[string]struct {
-		programs map[string]string // scripts by name
+		programs map[string]string // scripts by name, in addition to Go, git, make and gcc
+		without  string
 		fails    bool
 		says     string
 	}{
+		"no compiler": {without: "gcc", fails: true,
+			says: "The tests need gcc. Install Go from https://go.dev/dl, and the other programs from your distribution.\n"},
 		"no apt": {fails: true, says: "sudo apt-get install --no-install-recommends " + all + "\n"},
 		"bare Debian": {
 			programs: map[string]string{"apt-get": apt, "sudo": sudo},
@@ -43,7 +47,10 @@ func TestNeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := t.TempDir()
-			for program, script := range tc.programs {
+			programs := map[string]string{"go": nothing, "git": nothing, "make": nothing, "gcc": nothing}
+			maps.Copy(programs, tc.programs)
+			delete(programs, tc.without)
+			for program, script := range programs {
 				if err := os.WriteFile(filepath.Join(path, program), []byte("#!"+bash+"\n"+script+"\n"), 0o700); err != nil {
 					t.Fatal(err)
 				}
