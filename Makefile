@@ -49,6 +49,10 @@ export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
 # against an API server: see docs/compatibility.md.
 OLDEST ?=
 export TOWLINE_FLEET_OLDEST = $(OLDEST)
+# NEWEST=1 runs the newest versions that can be built. Go loads the newer Go for
+# these versions.
+NEWEST ?=
+export TOWLINE_FLEET_NEWEST = $(NEWEST)
 # The place of the works for the demo and for fleet-up: the hub's etcd, or
 # Maestro, which needs Debian's packages postgresql and mosquitto.
 TRANSPORT ?= hub
@@ -231,6 +235,11 @@ test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the O
 	go -C .ci/tools/olm test ./...
 	go -C .ci/tools/globs test ./...
 
+.PHONY: test-contract-newest
+test-contract-newest: ## Read Towline's output with the code of the newest Argo CD.
+	.ci/contract-tests newest/argocd
+	GOTOOLCHAIN=auto go -C e2e/programs/newest test -trimpath -gcflags=all=-dwarf=false ./argocd
+
 .PHONY: test-fleet
 test-fleet: ## Test the fleet program itself on real fleets.
 	packages=$$(go -C e2e list ./... | grep -v '/e2e/suite'); \
@@ -258,7 +267,7 @@ e2e: ## Run the end-to-end suite: a hub and clusters as local processes.
 
 .PHONY: e2e-short
 e2e-short: e2e-prepare ## Run the suite without the long specs, in two halves side by side, each with a fleet.
-	@$(MAKE) --no-print-directory -j2 $(IN_TURN) OLDEST=$(OLDEST) e2e-half-first e2e-half-second
+	@$(MAKE) --no-print-directory -j2 $(IN_TURN) OLDEST=$(OLDEST) NEWEST=$(NEWEST) e2e-half-first e2e-half-second
 
 .PHONY: e2e-prepare
 e2e-prepare:
@@ -274,6 +283,10 @@ e2e-half-first e2e-half-second: e2e-half-%:
 .PHONY: e2e-oldest
 e2e-oldest: OLDEST := 1
 e2e-oldest: e2e-short ## Run the suite with the oldest supported versions of Kubernetes, Open Cluster Management and Argo CD.
+
+.PHONY: e2e-newest
+e2e-newest: NEWEST := 1
+e2e-newest: e2e-short ## Run the suite with the newest versions of Kubernetes and Argo CD.
 
 .PHONY: e2e-acm
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm

@@ -23,12 +23,15 @@ func TestCompatibilityNamesTheTestedVersions(t *testing.T) {
 	for _, tc := range []struct{ row, modules, module string }{
 		{"Kubernetes of the hub", "fleet", "k8s.io/kubernetes"},
 		{"Kubernetes of the hub", "kubernetes", "k8s.io/kubernetes"},
+		{"Kubernetes of the hub", "newest", "k8s.io/kubernetes"},
 		{"Kubernetes of a managed cluster", "fleet", "k8s.io/kubernetes"},
 		{"Kubernetes of a managed cluster", "kubernetes", "k8s.io/kubernetes"},
+		{"Kubernetes of a managed cluster", "newest", "k8s.io/kubernetes"},
 		{"Open Cluster Management", "fleet", "open-cluster-management.io/ocm"},
 		{"Open Cluster Management", "ocm", "open-cluster-management.io/ocm"},
 		{"Argo CD, on the hub and on the clusters, in any mixture", "fleet", "github.com/argoproj/argo-cd/v3"},
 		{"Argo CD, on the hub and on the clusters, in any mixture", "argocd", "github.com/argoproj/argo-cd/v2"},
+		{"Argo CD, on the hub and on the clusters, in any mixture", "newest", "github.com/argoproj/argo-cd/v3"},
 	} {
 		minor := regexp.MustCompile(`^v\d+\.\d+`).FindString(required(t, "e2e/programs/"+tc.modules, tc.module))
 		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(strings.TrimPrefix(minor, "v")) + `\b`).MatchString(rows[tc.row]) {
@@ -53,7 +56,7 @@ func TestContractHasTheShippedVersions(t *testing.T) {
 	}
 }
 
-// TestKindHasATestedArgoCD: docs/kind.md installs the newest Argo CD of the tests.
+// TestKindHasATestedArgoCD: docs/kind.md installs the usual Argo CD 3 of the tests.
 func TestKindHasATestedArgoCD(t *testing.T) {
 	page, err := os.ReadFile("../docs/kind.md")
 	if err != nil {

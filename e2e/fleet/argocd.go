@@ -241,6 +241,8 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 		"ARGOCD_APP_CONF_PATH="+p.argoConfig(),
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
+		// The ApplicationSet controller of 3.6 waits before each RollingSync, by default for 30 s.
+		"ARGOCD_APPLICATIONSET_CONTROLLER_REFRESH_GRACE_PERIOD_SECONDS=1",
 		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+certificates, "ARGOCD_SSH_DATA_PATH="+hostKeys,
 		// Repo servers on the same machine would receive each other's requests for passwords. The path of a socket must
 		// be short, and a fleet's folder may have a long path.

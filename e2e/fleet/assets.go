@@ -9,13 +9,19 @@ import (
 )
 
 // Assets builds the programs for tests of controllers, and returns the folder for KUBEBUILDER_ASSETS: etcd,
-// kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM. Oldest gives the oldest kube-apiserver and
-// the CRDs of the oldest OCM.
+// kube-apiserver and kubectl, and a folder crds with the CRDs of Argo CD and OCM. An end gives its kube-apiserver and its CRDs.
 func (b *Builder) Assets(ctx context.Context) (string, error) {
-	// Only the manifests of the older Argo CD are needed. Its program takes minutes to build.
+	end := EndOr(b.End)
+	if err := end.validate(); err != nil {
+		return "", err
+	}
+	// Only the manifests of Argo CD are needed. A program takes minutes to build.
 	argo := argo2Set
+	if end == Newest {
+		argo = newArgoSet
+	}
 	argo.programs, argo.links = nil, nil
-	sets := append([]programSet{fleetSet, argo}, oldestSets(OldestOr(b.Oldest))...)
+	sets := append([]programSet{fleetSet, argo}, end.sets()...)
 	programs, err := b.build(ctx, sets...)
 	if err != nil {
 		return "", err
@@ -30,10 +36,10 @@ func (b *Builder) Assets(ctx context.Context) (string, error) {
 	if _, err := os.Stat(target); err == nil {
 		return target, nil
 	}
-	return target, b.fillAssets(programs, target)
+	return target, b.fillAssets(programs, target, end.ocm(), argo)
 }
 
-func (b *Builder) fillAssets(programs *Programs, target string) error {
+func (b *Builder) fillAssets(programs *Programs, target string, ocmSet, argoSet programSet) error {
 	part, err := os.MkdirTemp(b.CacheDir, "assets.part-")
 	if err != nil {
 		return err
@@ -50,11 +56,11 @@ func (b *Builder) fillAssets(programs *Programs, target string) error {
 			return err
 		}
 	}
-	ocm, err := programs.manifests(ocmOf(OldestOr(b.Oldest)), ocmManifests+"/crds")
+	ocm, err := programs.manifests(ocmSet, ocmManifests+"/crds")
 	if err != nil {
 		return err
 	}
-	argo, err := programs.manifests(argo2Set, argoManifests+"/crds")
+	argo, err := programs.manifests(argoSet, argoManifests+"/crds")
 	if err != nil {
 		return err
 	}

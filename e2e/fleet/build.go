@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	goversion "go/version"
 	"io"
 	"os"
 	"os/exec"
@@ -24,10 +25,9 @@ const CacheEnv = "TOWLINE_CACHE"
 type Builder struct {
 	// CacheDir and SourceDir are as in Options.
 	CacheDir, SourceDir string
-	// ArgoCD are the versions of Argo CD to build. Default: all.
+	// ArgoCD and End are as in Options.
 	ArgoCD []string
-	// Oldest also builds the oldest versions of Kubernetes and OCM, as in Options.
-	Oldest bool
+	End    End
 	// Transport is as in Options: Maestro is built only for a fleet with Maestro.
 	Transport string
 	// Releases is the address of the released programs, or "off" for a build. Default: $TOWLINE_FLEET_RELEASES, else the
@@ -68,17 +68,15 @@ func (p *Programs) manifests(set programSet, folder string) ([]string, error) {
 
 // Build builds the missing programs, and returns all programs.
 func (b *Builder) Build(ctx context.Context) (*Programs, error) {
+	end := EndOr(b.End)
 	versions := b.ArgoCD
 	if versions == nil {
-		versions = ArgoCDVersions()
+		versions = ArgoCDOr(end.ArgoCD()...)
 	}
-	if err := validateArgoCD(versions); err != nil {
+	if err := errors.Join(end.validate(), validateArgoCD(versions), validateTransport(b.Transport)); err != nil {
 		return nil, err
 	}
-	if err := validateTransport(b.Transport); err != nil {
-		return nil, err
-	}
-	sets := setsFor(versions, OldestOr(b.Oldest))
+	sets := setsFor(versions, end)
 	if b.Transport == TransportMaestro {
 		sets = append(sets, maestroSet)
 	}
@@ -304,8 +302,10 @@ func newGoCommand(ctx context.Context, dir string, args ...string) (*exec.Cmd, e
 	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = dir
-	// The checksum database does not know a commit in OCM's module graph.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GONOSUMDB="+unlisted(os.Getenv("GONOSUMDB")))
+	// Some distributions of Go do not load the newer Go that a module names, unless the environment says so. The checksum
+	// database does not know a commit in OCM's module graph.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOTOOLCHAIN="+cmp.Or(os.Getenv("GOTOOLCHAIN"), "auto"),
+		"GONOSUMDB="+unlisted(os.Getenv("GONOSUMDB")))
 	return cmd, nil
 }
 
@@ -329,8 +329,27 @@ func setKey(source string, set programSet, goVersion string) (string, error) {
 		fmt.Fprintf(hash, "%s %d\n", filepath.Base(file), len(data))
 		hash.Write(data)
 	}
-	fmt.Fprintf(hash, "%s %s %s %v %v", goVersion, runtime.GOOS, runtime.GOARCH, set.manifests, set.versions)
+	compiler, err := compilerOf(source, goVersion)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(hash, "%s %s %s %v %v", compiler, runtime.GOOS, runtime.GOARCH, set.manifests, set.versions)
 	return hex.EncodeToString(hash.Sum(nil))[:12], nil
+}
+
+// compilerOf returns the version of Go that compiles the module in a folder, if a version of Go is installed: Go loads the newer
+// version that a module names.
+func compilerOf(source, installed string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(data)) {
+		if named, ok := strings.CutPrefix(strings.TrimSpace(line), "toolchain "); ok && goversion.Compare(named, installed) > 0 {
+			return named, nil
+		}
+	}
+	return installed, nil
 }
 
 // unlisted returns the modules for which the checksum database is not used: the user's list, and a module unknown to

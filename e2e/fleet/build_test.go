@@ -174,6 +174,23 @@ func TestKeyFollowsASetsOwnSources(t *testing.T) {
 	}
 }
 
+func TestCompiler(t *testing.T) {
+	source, _ := tinyModule(t)
+	dir := filepath.Join(source, "tiny")
+	if got, err := compilerOf(dir, "go1.26.8"); got != "go1.26.8" || err != nil {
+		t.Errorf("a module without a toolchain is compiled by %s, %v", got, err)
+	}
+	mod := filepath.Join(dir, "go.mod")
+	if err := os.WriteFile(mod, []byte("module example.com/tiny\n\ngo 1.27.0\n\ntoolchain go1.27.4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for installed, want := range map[string]string{"go1.26.8": "go1.27.4", "go1.27.4": "go1.27.4", "go1.28.0": "go1.28.0"} {
+		if got, err := compilerOf(dir, installed); got != want || err != nil {
+			t.Errorf("with %s, a module with go1.27.4 is compiled by %s, %v", installed, got, err)
+		}
+	}
+}
+
 func TestFailedBuildShowsTheCompilersWords(t *testing.T) {
 	source, set := tinyModule(t)
 	if err := os.WriteFile(filepath.Join(source, "tiny", "main.go"), []byte("package main\nfunc main() { nonsense() }\n"), 0o600); err != nil {
@@ -189,12 +206,17 @@ func TestFailedBuildShowsTheCompilersWords(t *testing.T) {
 	}
 }
 
+// allSets returns the sets of all versions.
+func allSets() []programSet {
+	return append(setsFor(ArgoCDVersions(), Oldest), Newest.sets()...)
+}
+
 func TestEveryProgramIsATool(t *testing.T) {
 	root, err := checkoutRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range setsFor(ArgoCDVersions(), true) {
+	for _, set := range allSets() {
 		if set.sources != nil {
 			continue
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// coldSeconds are the times of the programs in a build on two cores, without any compiled package. The times of the oldest
-// Kubernetes and OCM are estimates.
+// coldSeconds are the times of the programs in a build on two cores, without any compiled package. The times of the oldest and
+// the newest Kubernetes and of the oldest OCM are estimates.
 var coldSeconds = map[string]float64{
 	"fleet": 420, "argocd": 310,
 	"kube-apiserver": 240, "kube-controller-manager": 60, "kube-scheduler": 30,

@@ -84,7 +84,7 @@ func TestCompilationTellsTheRest(t *testing.T) {
 }
 
 func TestEveryProgramHasAnEstimate(t *testing.T) {
-	for _, set := range setsFor(ArgoCDVersions(), true) {
+	for _, set := range allSets() {
 		for _, prog := range set.programs {
 			if coldSeconds[prog.name] == 0 {
 				t.Errorf("coldSeconds lacks %s", prog.name)

@@ -77,7 +77,7 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 
 // ocmCRDs returns the files of the wanted CRDs of OCM.
 func (p *plane) ocmCRDs(wanted func(file string) bool) ([]string, error) {
-	files, err := p.programs.manifests(ocmOf(p.opts.Oldest), ocmManifests+"/crds")
+	files, err := p.programs.manifests(p.opts.End.ocm(), ocmManifests+"/crds")
 	return slices.DeleteFunc(files, func(file string) bool { return !wanted(filepath.Base(file)) }), err
 }
 

@@ -57,7 +57,7 @@ func (p *plane) startOCM(ctx context.Context, program, name, role string, args .
 
 // applyOCM applies the manifests in a folder of OCM.
 func (p *plane) applyOCM(ctx context.Context, namespace, folder string, values any) error {
-	return p.applyManifests(ctx, namespace, ocmOf(p.opts.Oldest), ocmManifests+"/"+folder, values)
+	return p.applyManifests(ctx, namespace, p.opts.End.ocm(), ocmManifests+"/"+folder, values)
 }
 
 // applyKlusterlet gives the agents exactly the rights that OCM's klusterlet operator gives. The right to write

@@ -20,11 +20,52 @@ const DirEnv = "TOWLINE_FLEET_DIR"
 // ArgoCDEnv names the environment variable that overrides the default versions of Argo CD, with commas between them.
 const ArgoCDEnv = "TOWLINE_FLEET_ARGOCD"
 
-// OldestEnv names the environment variable that sets Options.Oldest to true, if the variable is not empty.
-const OldestEnv = "TOWLINE_FLEET_OLDEST"
+// OldestEnv and NewestEnv name the environment variables that choose an end, if the variable is not empty.
+const (
+	OldestEnv = "TOWLINE_FLEET_OLDEST"
+	NewestEnv = "TOWLINE_FLEET_NEWEST"
+)
 
-// OldestOr returns true if the environment variable OldestEnv is not empty, and else the given value.
-func OldestOr(oldest bool) bool { return oldest || os.Getenv(OldestEnv) != "" }
+// An End is an end of the supported versions. The empty End means the usual versions of a fleet.
+type End string
+
+// The ends. The newest OCM is also the usual OCM.
+const (
+	Oldest End = "oldest"
+	Newest End = "newest"
+)
+
+// EndOr returns the end that the environment chooses, and else the given end.
+func EndOr(end End) End {
+	switch {
+	case os.Getenv(OldestEnv) != "":
+		return Oldest
+	case os.Getenv(NewestEnv) != "":
+		return Newest
+	}
+	return end
+}
+
+func (e End) validate() error {
+	if os.Getenv(OldestEnv) != "" && os.Getenv(NewestEnv) != "" {
+		return fmt.Errorf("both %s and %s are set: a fleet has the oldest or the newest versions", OldestEnv, NewestEnv)
+	}
+	if ends := []End{"", Oldest, Newest}; !slices.Contains(ends, e) {
+		return fmt.Errorf("versions %q are not among those of a fleet: name one of %v", e, ends[1:])
+	}
+	return nil
+}
+
+// ArgoCD returns the versions of Argo CD in a fleet without a choice of the user. The newest Argo CD runs beside the oldest.
+func (e End) ArgoCD() []string {
+	switch e {
+	case Oldest:
+		return []string{"2.14"}
+	case Newest:
+		return []string{"3.6", "2.14"}
+	}
+	return []string{"3", "2.14"}
+}
 
 // Options configure Start. The zero value means a hub and two managed clusters.
 type Options struct {
@@ -35,11 +76,11 @@ type Options struct {
 	// ClusterLabels are extra labels of a ManagedCluster, by the cluster's name (for example env=dev).
 	ClusterLabels map[string]map[string]string
 	// ArgoCD are versions of Argo CD, members of ArgoCDVersions. The hub has the first version. The clusters have the
-	// versions in turn, beginning with the first. Default: $TOWLINE_FLEET_ARGOCD, else 2.14 for Oldest, else 3 and 2.14.
+	// versions in turn, beginning with the first. Default: $TOWLINE_FLEET_ARGOCD, else the versions of End.ArgoCD.
 	ArgoCD []string
-	// Oldest runs the oldest supported versions of Kubernetes and OCM, on the hub and on the clusters. Default: true if
-	// $TOWLINE_FLEET_OLDEST is not empty.
-	Oldest bool
+	// End runs the oldest or the newest supported versions of Kubernetes and OCM, on the hub and on the clusters.
+	// $TOWLINE_FLEET_OLDEST or $TOWLINE_FLEET_NEWEST, if not empty, takes its place.
+	End End
 	// Transport is where the work agents fetch works: TransportHub or TransportMaestro. Default: TransportHub.
 	Transport string
 	// PgBouncer puts PgBouncer between Maestro and its database.
@@ -96,14 +137,6 @@ func ArgoCDOr(versions ...string) []string {
 	return versions
 }
 
-// defaultArgoCD returns the versions of Argo CD in a fleet without a choice of the user.
-func defaultArgoCD(oldest bool) []string {
-	if oldest {
-		return ArgoCDOr("2.14")
-	}
-	return ArgoCDOr("3", "2.14")
-}
-
 // DefaultDir returns the default state directory.
 func DefaultDir() (string, error) {
 	if dir := os.Getenv(DirEnv); dir != "" {
@@ -126,9 +159,9 @@ func (o *Options) complete() error {
 	if o.HubControlPlaneOnly {
 		o.Clusters = nil
 	}
-	o.Oldest = OldestOr(o.Oldest)
+	o.End = EndOr(o.End)
 	if o.ArgoCD == nil {
-		o.ArgoCD = defaultArgoCD(o.Oldest)
+		o.ArgoCD = ArgoCDOr(o.End.ArgoCD()...)
 	}
 	if o.Transport == "" {
 		o.Transport = TransportHub
@@ -172,7 +205,7 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("labels are given for %q, which is not among the clusters %v", name, o.Clusters))
 		}
 	}
-	errs = append(errs, validateArgoCD(o.ArgoCD), validateTransport(o.Transport))
+	errs = append(errs, o.End.validate(), validateArgoCD(o.ArgoCD), validateTransport(o.Transport))
 	if o.BasePort != 0 && (o.BasePort < 1024 || o.BasePort > 65000) {
 		errs = append(errs, fmt.Errorf("base port %d is out of range: choose one from 1024 to 65000", o.BasePort))
 	}

@@ -48,40 +48,61 @@ func TestVersionsOfArgoCDTakeTurns(t *testing.T) {
 	}
 }
 
-// TestOldest checks that the environment chooses the oldest versions, and that the user can still choose Argo CD.
-func TestOldest(t *testing.T) {
-	for environment, tc := range map[string]struct {
-		given  Options
-		oldest bool
-		argo   []string
+// TestEnds checks that the environment chooses the versions, and that the user can still choose Argo CD.
+func TestEnds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		given       Options
+		environment string
+		end         End
+		argo        []string
+		sets        string
 	}{
-		"":  {Options{}, false, []string{"3", "2.14"}},
-		"1": {Options{}, true, []string{"2.14"}},
-		"2": {Options{ArgoCD: []string{"3"}}, true, []string{"3"}},
+		"usual":                 {Options{}, "", "", []string{"3", "2.14"}, "fleet argocd"},
+		"oldest":                {Options{}, OldestEnv, Oldest, []string{"2.14"}, "fleet argocd kubernetes ocm"},
+		"newest":                {Options{}, NewestEnv, Newest, []string{"3.6", "2.14"}, "fleet argocd newest newest"},
+		"newest by an option":   {Options{End: Newest}, "", Newest, []string{"3.6", "2.14"}, "fleet argocd newest newest"},
+		"oldest with Argo CD 3": {Options{ArgoCD: []string{"3"}}, OldestEnv, Oldest, []string{"3"}, "fleet kubernetes ocm"},
+		"Argo CD 3.6 alone":     {Options{ArgoCD: []string{"3.6", "3.6"}}, "", "", []string{"3.6", "3.6"}, "fleet newest"},
 	} {
-		t.Run(environment, func(t *testing.T) {
-			t.Setenv(ArgoCDEnv, "")
-			t.Setenv(OldestEnv, environment)
+		t.Run(name, func(t *testing.T) {
+			for _, variable := range []string{ArgoCDEnv, OldestEnv, NewestEnv} {
+				t.Setenv(variable, "")
+			}
+			if tc.environment != "" {
+				t.Setenv(tc.environment, "1")
+			}
 			o := tc.given
 			o.Dir = t.TempDir()
 			if err := o.complete(); err != nil {
 				t.Fatal(err)
 			}
-			if o.Oldest != tc.oldest || !slices.Equal(o.ArgoCD, tc.argo) {
-				t.Errorf("got %t and Argo CD %v", o.Oldest, o.ArgoCD)
+			if o.End != tc.end || !slices.Equal(o.ArgoCD, tc.argo) {
+				t.Errorf("got the end %q and Argo CD %v", o.End, o.ArgoCD)
 			}
-			if got := ocmOf(o.Oldest).name; (got == "ocm") != tc.oldest {
+			var sets []string
+			for _, set := range setsFor(o.ArgoCD, o.End) {
+				sets = append(sets, set.name)
+			}
+			if got := strings.Join(sets, " "); got != tc.sets {
+				t.Errorf("got the sets %s", got)
+			}
+			if got := o.End.ocm().name; (got == "ocm") != (tc.end == Oldest) {
 				t.Errorf("the set of OCM is %s", got)
 			}
 		})
 	}
 }
 
-func TestTheOlderArgoCDIsBuiltWhereItRuns(t *testing.T) {
-	for _, a := range argoCDs {
-		has := slices.ContainsFunc(setsFor([]string{a.version, a.version}, false), func(s programSet) bool { return s.name == argo2Set.name })
-		if has != (a.version == "2.14") {
-			t.Errorf("with Argo CD %s alone, 2.14 is built: %t", a.version, has)
+// TestBothEnds checks that the oldest and the newest versions together are an error, for a fleet, a build and the assets.
+func TestBothEnds(t *testing.T) {
+	t.Setenv(OldestEnv, "1")
+	t.Setenv(NewestEnv, "1")
+	b := Builder{CacheDir: t.TempDir()}
+	_, build := b.Build(t.Context())
+	_, assets := b.Assets(t.Context())
+	for _, err := range []error{(&Options{Dir: t.TempDir()}).complete(), build, assets} {
+		if err == nil || !strings.Contains(err.Error(), "both TOWLINE_FLEET_OLDEST and TOWLINE_FLEET_NEWEST are set") {
+			t.Errorf("got %v", err)
 		}
 	}
 }
@@ -99,8 +120,9 @@ func TestOptionsThatAreWrongSayWhatToDo(t *testing.T) {
 		"privileged port": {Options{BasePort: 80}, "choose one from 1024 to 65000"},
 		"port too high":   {Options{BasePort: 65001}, "out of range"},
 		"lease":           {Options{LeaseSeconds: -1}, "give 1 or more"},
-		"Argo CD":         {Options{ArgoCD: []string{"2.13"}}, "name some of [3 2.14]"},
-		"no Argo CD":      {Options{ArgoCD: []string{}}, "name a version of [3 2.14] or more"},
+		"Argo CD":         {Options{ArgoCD: []string{"2.13"}}, "name some of [3 2.14 3.6]"},
+		"end":             {Options{End: "middle"}, "name one of [oldest newest]"},
+		"no Argo CD":      {Options{ArgoCD: []string{}}, "name a version of [3 2.14 3.6] or more"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -69,25 +69,28 @@ var fleetSet = programSet{
 		{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", ocmManifests + "/klusterlet-management"},
 		{kwokModule, "kustomize/stage/node/fast/node-initialize.yaml", kwokStages},
 		{kwokModule, "kustomize/stage/pod/fast/pod-*.yaml", kwokStages},
-		{argo3Module, "hack/*-wrapper.sh", scriptsFolder},
-	}, manifestsOfArgo(argo3Module)...),
+	}, manifestsOfArgo3...),
 	sources:  []string{"*.go"},
-	versions: append(slices.Clone(kubernetesVersions), ocmVersion, version{argo3Module + "/common.version", argo3Module, ""}),
+	versions: append(slices.Clone(kubernetesVersions), ocmVersion, argo3Version),
 }
 
-// kubernetesVersions and ocmVersion are the versions that the programs of Kubernetes and OCM report.
+// kubernetesVersions, ocmVersion and argo3Version are the versions that the programs of Kubernetes, OCM and Argo CD 3 report.
 var (
 	kubernetesVersions = []version{
 		{"k8s.io/component-base/version.gitVersion", kubernetesModule, "v"},
 		{"k8s.io/client-go/pkg/version.gitVersion", kubernetesModule, "v"},
 	}
-	ocmVersion = version{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"}
+	ocmVersion   = version{ocmModule + "/pkg/version.versionFromGit", ocmModule, "v"}
+	argo3Version = version{argo3Module + "/common.version", argo3Module, ""}
 )
 
 // argoServers are the names of Argo CD's programs besides argocd.
 var argoServers = []string{
 	"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server", commitServer,
 }
+
+// manifestsOfArgo3 are the manifests and the scripts of an Argo CD 3.
+var manifestsOfArgo3 = append([]manifest{{argo3Module, "hack/*-wrapper.sh", scriptsFolder}}, manifestsOfArgo(argo3Module)...)
 
 // manifestsOfArgo returns the manifests of an Argo CD from its published module.
 func manifestsOfArgo(module string) []manifest {
@@ -114,18 +117,32 @@ var argo2Set = programSet{
 	versions:  []version{{argo2Module + "/common.version", argo2Module, ""}},
 }
 
-// oldKubernetesSet has the programs of the oldest Kubernetes that Towline supports, for Options.Oldest.
-var oldKubernetesSet = programSet{
-	name: "kubernetes",
-	programs: []program{
-		{"kube-apiserver", kubernetesModule + "/cmd/kube-apiserver"},
-		{"kube-controller-manager", kubernetesModule + "/cmd/kube-controller-manager"},
-		{"kube-scheduler", kubernetesModule + "/cmd/kube-scheduler"},
-	},
-	versions: kubernetesVersions,
+// newest returns a set with programs of e2e/programs/newest. All sets of this module share a folder.
+func newest(links []string, programs ...program) programSet {
+	return programSet{
+		name: "newest", programs: programs, links: links, manifests: manifestsOfArgo3,
+		versions: append(slices.Clone(kubernetesVersions), argo3Version),
+	}
 }
 
-// oldOCMSet has the programs of the oldest OCM that Towline supports, for Options.Oldest. Version 1.0 has other names for the
+// newArgoSet has the newest Argo CD, whose libraries are too new for the program of fleetSet. newKubernetesSet has the programs
+// of the newest Kubernetes, for the end Newest.
+var (
+	newArgoSet       = newest(argoServers, program{"argocd", argo3Module + "/cmd"})
+	newKubernetesSet = newest(nil, kubernetesPrograms...)
+)
+
+// kubernetesPrograms are the programs of Kubernetes in the sets of both ends.
+var kubernetesPrograms = []program{
+	{"kube-apiserver", kubernetesModule + "/cmd/kube-apiserver"},
+	{"kube-controller-manager", kubernetesModule + "/cmd/kube-controller-manager"},
+	{"kube-scheduler", kubernetesModule + "/cmd/kube-scheduler"},
+}
+
+// oldKubernetesSet has the programs of the oldest Kubernetes that Towline supports, for the end Oldest.
+var oldKubernetesSet = programSet{name: "kubernetes", programs: kubernetesPrograms, versions: kubernetesVersions}
+
+// oldOCMSet has the programs of the oldest OCM that Towline supports, for the end Oldest. Version 1.0 has other names for the
 // manifests of the hub.
 var oldOCMSet = programSet{
 	name: "ocm",
@@ -148,17 +165,20 @@ var oldOCMSet = programSet{
 	versions: []version{ocmVersion},
 }
 
-// oldestSets returns the sets of the oldest versions; none without oldest.
-func oldestSets(oldest bool) []programSet {
-	if oldest {
+// sets returns the sets of an end whose programs take the place of programs in fleetSet.
+func (e End) sets() []programSet {
+	switch e {
+	case Oldest:
 		return []programSet{oldKubernetesSet, oldOCMSet}
+	case Newest:
+		return []programSet{newKubernetesSet}
 	}
 	return nil
 }
 
-// ocmOf returns the set with the programs and the manifests of OCM.
-func ocmOf(oldest bool) programSet {
-	if oldest {
+// ocm returns the set with the programs and the manifests of OCM.
+func (e End) ocm() programSet {
+	if e == Oldest {
 		return oldOCMSet
 	}
 	return fleetSet
@@ -176,6 +196,7 @@ type argoCD struct {
 var argoCDs = []argoCD{
 	{version: "3", set: fleetSet, mutualTLS: true},
 	{version: "2.14", set: argo2Set},
+	{version: "3.6", set: newArgoSet, mutualTLS: true},
 }
 
 // ArgoCDVersions returns the permitted versions in Options.ArgoCD.
@@ -193,12 +214,13 @@ func argoCDOf(version string) argoCD {
 	return argoCDs[i]
 }
 
-// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order. The oldest programs of
-// Kubernetes and OCM take the place of those in fleetSet.
-func setsFor(versions []string, oldest bool) []programSet {
+// setsFor returns the program sets of a fleet with the given versions of Argo CD, in build order.
+func setsFor(versions []string, end End) []programSet {
 	sets := []programSet{fleetSet}
-	if slices.Contains(versions, "2.14") {
-		sets = append(sets, argo2Set)
+	for _, a := range argoCDs {
+		if a.set.name != fleetSet.name && slices.Contains(versions, a.version) {
+			sets = append(sets, a.set)
+		}
 	}
-	return append(sets, oldestSets(oldest)...)
+	return append(sets, end.sets()...)
 }

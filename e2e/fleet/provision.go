@@ -37,13 +37,13 @@ spec:
 // importing returns the arguments for a registration controller that installs the agents on clusters of Cluster API. A
 // ClusterManager with the feature gate ClusterImporter and the renderer render-auto sets the same arguments. OCM 1.0 has
 // a single renderer, and no argument to choose.
-func importing(oldest bool) []string {
+func importing(end End) []string {
 	args := []string{
 		"--feature-gates=ManagedClusterAutoApproval=true,ClusterImporter=true", autoApproved,
 		"--agent-image=registration-operator.invalid/unused",
 		"--bootstrap-serviceaccount=" + bootstrapNamespace + "/" + bootstrapAccount,
 	}
-	if !oldest {
+	if end != Oldest {
 		args = append(args, "--import-renderers=render-auto")
 	}
 	return args
@@ -96,7 +96,7 @@ func (p *plane) startImporter(ctx context.Context) error {
 		return err
 	}
 	// The last of two equal flags has effect.
-	return p.restartRegistration(ctx, append(importing(p.opts.Oldest), "--kubeconfig="+kubeconfig)...)
+	return p.restartRegistration(ctx, append(importing(p.opts.End), "--kubeconfig="+kubeconfig)...)
 }
 
 // publishClusterInfo writes the ConfigMap in which kubeadm publishes the address of a cluster. The importer reads the

@@ -77,7 +77,7 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 // builder returns a Builder for the fleet's options.
 func (s *supervisor) builder() *Builder {
 	return &Builder{
-		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Oldest: s.opts.Oldest,
+		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, End: s.opts.End,
 		Transport: s.opts.Transport, Progress: s.opts.Progress,
 	}
 }

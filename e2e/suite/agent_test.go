@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -103,10 +101,8 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		began := time.Now()
 		AddReportEntry("argocd app resources "+name, argo(ctx, "app", "resources", name))
 		AddReportEntry(fmt.Sprintf("which took %.1f s", time.Since(began).Seconds()))
-		for _, version := range fleet.ArgoCDVersions() {
-			if _, err := os.Stat(f.Program("argocd-" + version)); err == nil {
-				showsTree(ctx, loginWith(ctx, "argocd-"+version), version, name)
-			}
+		for _, version := range argoVersions() {
+			showsTree(ctx, loginWith(ctx, "argocd-"+version), version, name)
 		}
 
 		By("refusing requests for the hub's own resources")
@@ -137,11 +133,8 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
 	})
 
-	for _, version := range fleet.ArgoCDVersions() {
+	for _, version := range argoVersions() {
 		It("serves the argocd CLI of version "+version, func(ctx SpecContext) {
-			if _, err := os.Stat(f.Program("argocd-" + version)); err != nil {
-				Skip("this fleet has no Argo CD " + version)
-			}
 			argo := loginWith(ctx, "argocd-"+version)
 			for on := range apps {
 				useCLI(ctx, argo, "cli-"+strings.ReplaceAll(version, ".", "-")+"-"+on, on)

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -9,16 +10,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
 )
+
+// oldest returns whether the suite runs with the oldest versions.
+func oldest() bool { return fleet.EndOr("") == fleet.Oldest }
+
+// argoVersions returns the versions of Argo CD in the suite's fleet.
+func argoVersions() []string {
+	return slices.Compact(slices.Sorted(slices.Values(fleet.ArgoCDOr(fleet.EndOr("").ArgoCD()...))))
+}
 
 // clustersWith returns the clusters with the given version of Argo CD, 3 or 2.14. The spec is skipped if the fleet has
 // no such cluster.
 func clustersWith(version string) (names []string) {
 	GinkgoHelper()
 	for _, c := range f.Clusters() {
-		if c.ArgoCDVersion() == version {
+		if strings.HasPrefix(c.ArgoCDVersion(), version) {
 			names = append(names, c.Name())
 		}
 	}

@@ -70,7 +70,7 @@ func pollingAgent(ctx context.Context, on string) {
 	Expect(err).NotTo(HaveOccurred())
 	args := append([]string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
 		"--namespace=" + namespace, "--kubeconfig=" + kubeconfig}, source...)
-	if !fleet.OldestOr(false) { // OCM 1.0 has no watch, and refuses the argument
+	if !oldest() { // OCM 1.0 has no watch, and refuses the argument
 		args = append(args, "--max-feedback-watch=0")
 	}
 	agent, err := f.Run(ctx, fleet.Command{

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -201,7 +200,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 		name = "cluster1-vm"
 	)
 	samples := 30
-	if fleet.OldestOr(false) {
+	if oldest() {
 		samples = 2 // the agents of OCM 1.0 poll, every 10 to 20 s
 	}
 

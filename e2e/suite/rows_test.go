@@ -84,7 +84,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		file   = "guestbook/deployment.yaml"
 	)
 	reasons := 10 * time.Second // maximum delay from the cluster's Argo CD to the hub's report
-	if fleet.OldestOr(false) {
+	if oldest() {
 		reasons = 40 * time.Second // the agents of OCM 1.0 poll, every 10 to 20 s
 	}
 	var manifest string

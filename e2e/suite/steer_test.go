@@ -163,7 +163,7 @@ var _ = Describe("kubectl towline check", func() {
 		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "check")
 		Expect(code).To(Equal(2), out)
 		schemas := `✓ schemas of CRDs`
-		if fleet.OldestOr(false) {
+		if oldest() {
 			schemas = `… schemas of CRDs\s+the CRD manifestworks\S+ has no \S+feedbackScrapeType` // since OCM 1.2
 		}
 		Expect(out).To(And(

@@ -38,7 +38,7 @@ var _ = Describe("The watch of the work agent", func() {
 	const on = "cluster2"
 
 	BeforeEach(func() {
-		if fleet.OldestOr(false) {
+		if oldest() {
 			Skip("the ManifestWorks of OCM 1.0 have no feedbackScrapeType, and its agents only poll")
 		}
 	})

@@ -60,10 +60,7 @@ func compile(ctx context.Context, binary, plugin string, open bool) <-chan error
 
 // versions returns the versions of Argo CD: one version builds faster than two.
 func versions() []string {
-	if fleet.OldestOr(false) {
-		return nil // the default of the oldest versions
-	}
-	return fleet.ArgoCDOr("3")
+	return fleet.ArgoCDOr(fleet.EndOr("").ArgoCD()[0])
 }
 
 // declare makes the hub and the clusters show their processes like Pods.

@@ -12,13 +12,13 @@ import (
 func newBuild() *cobra.Command {
 	var versions []string
 	var transport string
-	var oldest bool
+	var end fleet.End
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the programs that are missing in the cache (minutes the first time)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder := fleet.Builder{ArgoCD: versions, Oldest: oldest, Transport: transport, Progress: cmd.ErrOrStderr()}
+			builder := fleet.Builder{ArgoCD: versions, End: end, Transport: transport, Progress: cmd.ErrOrStderr()}
 			programs, err := builder.Build(cmd.Context())
 			if err != nil {
 				return err
@@ -29,8 +29,8 @@ func newBuild() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&versions, "argocd", fleet.ArgoCDOr(fleet.ArgoCDVersions()...), "versions of Argo CD to build")
-	cmd.Flags().BoolVar(&oldest, "oldest", false, "also build the oldest supported versions of Kubernetes and Open Cluster Management")
+	cmd.Flags().StringSliceVar(&versions, "argocd", nil, "versions of Argo CD to build (default: the versions of a fleet)")
+	endFlag(cmd, &end, "build")
 	cmd.Flags().StringVar(&transport, "transport", fleet.TransportHub, "build the programs for a fleet with this transport: "+
 		strings.Join(fleet.Transports(), " or "))
 	return cmd

@@ -43,8 +43,7 @@ func newUp(dir *string) *cobra.Command {
 		"start nothing but the hub's etcd and kube-apiserver, with all CRDs")
 	flags.StringSliceVar(&o.ArgoCD, "argocd", nil, "versions of Argo CD ("+strings.Join(fleet.ArgoCDVersions(), ", ")+
 		"): the hub gets the first version, and the clusters get the versions in turn (default 3,2.14)")
-	flags.BoolVar(&o.Oldest, "oldest", false,
-		"run the oldest supported versions of Kubernetes and Open Cluster Management, and Argo CD 2.14 unless --argocd is given")
+	endFlag(cmd, &o.End, "run")
 	flags.StringVar(&o.Transport, "transport", fleet.TransportHub, "where the work agents fetch their works: "+
 		"hub (its API) or maestro (PostgreSQL, mosquitto and Maestro run beside it)")
 	flags.IntVar(&o.BasePort, "base-port", 0, "number the ports from here (default: free ports are looked for)")
@@ -63,6 +62,12 @@ func (o *upOptions) complete(dir string, out io.Writer) error {
 	labels, err := parseLabels(o.labels)
 	o.ClusterLabels = labels
 	return err
+}
+
+// endFlag adds the flag for the versions of Kubernetes and OCM.
+func endFlag(cmd *cobra.Command, end *fleet.End, verb string) {
+	cmd.Flags().StringVar((*string)(end), "versions", "", verb+" the oldest or the newest supported versions of Kubernetes and Open Cluster "+
+		"Management, and of Argo CD unless --argocd is given: oldest or newest")
 }
 
 // parseLabels parses <cluster>:<key>=<value>.
