@@ -366,16 +366,20 @@ func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	}
 }
 
-// TestRefreshOfAnApplicationThatIsNotSent: without a work, no cluster would answer the refresh.
+// TestRefreshOfAnApplicationThatIsNotSent: without a work, no cluster would answer the refresh. The next refresh stays for a
+// while, because the ApplicationSet controller of Argo CD 3.6 requests a dropped refresh again at once.
 func TestRefreshOfAnApplicationThatIsNotSent(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Cluster("nowhere").Obj()
 	create(t, app)
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
-	NewWithT(t).Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
+	g, asked := NewWithT(t), func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }
+	g.Eventually(asked, soon, tick).Should(BeEmpty())
 	expectNotice(t, app, apis.ConditionRefreshWarning, "does not exist: import the cluster")
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "normal" })
+	g.Consistently(asked, time.Second, tick).Should(Equal("normal"))
 }
 
 // refresh requests a refresh on the hub, and returns the identity and the kind of the request in the work.

@@ -21,7 +21,7 @@ func (d *decision) firstBlock(i Intent) *block {
 			continue
 		}
 		if g.Type == paused && d.App.Refresh() != "" && !d.App.SpecChanged() { // no user is to wait for an answer during a pause
-			d.dropRefresh("the requested refresh was dropped: " + pausedBy(d.pausedAt()))
+			d.dropRefresh(untilDrop(d.App, d.Now), "the requested refresh was dropped: "+pausedBy(d.pausedAt()))
 		}
 		return b.at(g)
 	}

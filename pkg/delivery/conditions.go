@@ -2,12 +2,14 @@ package delivery
 
 import (
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // Shown reports whether a plan can contain conditions of the type: obstacles to the delivery, operations under way,
@@ -47,6 +49,21 @@ func refreshing(before []argocd.Condition, warning string, now metav1.Time) []ar
 		wanted = append(wanted, argocd.Condition{Type: apis.ConditionRefreshWarning, LastTransitionTime: &now, Message: warning})
 	}
 	return argocd.SetConditions(before, wanted, func(t string) bool { return t == apis.ConditionRefreshWarning }, now)
+}
+
+// untilDrop returns the time until a refresh may be dropped: at once, but at most once per RefreshDeadline. The ApplicationSet
+// controller of Argo CD 3.6 requests a dropped refresh again at once, and without the delay, both controllers would write the
+// Application without end.
+func untilDrop(app *argocd.Application, now time.Time) time.Duration {
+	i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionRefreshWarning)
+	if i < 0 || app.Status.Conditions[i].LastTransitionTime == nil {
+		return 0
+	}
+	since := now.Sub(app.Status.Conditions[i].LastTransitionTime.Time)
+	if since < 0 {
+		return 0
+	}
+	return max(0, relay.RefreshDeadline-since)
 }
 
 // shows reports whether the Application shows a condition of propagation.

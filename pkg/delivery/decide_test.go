@@ -13,6 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -28,6 +29,11 @@ func away(f *managedcluster.Facts) {
 }
 func isHub(f *managedcluster.Facts)         { f.Hub = true }
 func pausedCluster(f *managedcluster.Facts) { f.Paused = "Namespace " + f.Name }
+
+// droppedAt sets the time of the first condition.
+func droppedAt(at time.Time) func(*situation) {
+	return func(s *situation) { s.App.Status.Conditions[0].LastTransitionTime = &metav1.Time{Time: at} }
+}
 
 func refusal() *authorization.Refusal {
 	return &authorization.Refusal{Reason: apis.ReasonClusterForbidden, Message: "no set has it"}
@@ -150,6 +156,18 @@ func TestDeliver(t *testing.T) {
 			is: of(app()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}},
 		"paused with a refresh": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", pausedCluster),
+			want: []string{"hub: no refresh", "PausedWarning Paused"}},
+		"paused with another refresh soon after": {
+			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Condition(apis.ConditionRefreshWarning, "dropped")).
+				with(droppedAt(now.Add(-time.Second))).cluster("cluster1", pausedCluster),
+			want: []string{"PausedWarning Paused", "after 59s"}},
+		"paused with another refresh after a while": {
+			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Condition(apis.ConditionRefreshWarning, "dropped")).
+				with(droppedAt(now.Add(-relay.RefreshDeadline))).cluster("cluster1", pausedCluster),
+			want: []string{"hub: no refresh", "PausedWarning Paused"}},
+		"paused with another refresh, by the time of another clock": {
+			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Condition(apis.ConditionRefreshWarning, "dropped")).
+				with(droppedAt(now.Add(time.Hour))).cluster("cluster1", pausedCluster),
 			want: []string{"hub: no refresh", "PausedWarning Paused"}},
 		"paused on its old cluster, with a refresh": {
 			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).

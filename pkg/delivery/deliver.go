@@ -75,7 +75,7 @@ func (d *decision) unsent(b *block) *block {
 		}
 	}
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // the cluster does not get the refresh, and a user would wait in vain
-		d.dropRefresh("the requested refresh was dropped, because Towline does not send the Application: " + b.message())
+		d.dropRefresh(untilDrop(d.App, d.Now), "the requested refresh was dropped, because Towline does not send the Application: "+b.message())
 	}
 	return b
 }
@@ -108,8 +108,13 @@ func (d *decision) dropReplaced() {
 	}
 }
 
-// dropRefresh removes the refresh request from the hub, and shows a non-empty warning.
-func (d *decision) dropRefresh(warning string) {
+// dropRefresh removes the refresh request from the hub, and shows a non-empty warning. With a delay, only a later decision does
+// so.
+func (d *decision) dropRefresh(delay time.Duration, warning string) {
+	if delay > 0 {
+		d.plan.addWait(Wait{After: delay})
+		return
+	}
 	d.refresh, d.refreshOver = &warning, true
 	switch {
 	case d.App.SpecChanged(): // Towline's own request

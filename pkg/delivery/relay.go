@@ -62,7 +62,7 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 	}
 	switch {
 	case r.RefreshEnds:
-		d.dropRefresh(*r.Warning)
+		d.dropRefresh(0, *r.Warning)
 	case r.Warning != nil:
 		d.refresh = r.Warning
 	}

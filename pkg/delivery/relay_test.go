@@ -192,8 +192,7 @@ func TestRelay(t *testing.T) {
 			want: []string{"PropagationError WorkRejected", "backoff"}},
 		"a refresh after a dropped refresh": {
 			is: of(asksRefresh().Reconciled(compared).Condition(apis.ConditionRefreshWarning, "dropped")).
-				with(func(s *situation) { s.App.Status.Conditions[0].LastTransitionTime = &metav1.Time{Time: now} }).
-				own(t, carriesRefresh(now.Add(-time.Minute)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+				with(droppedAt(now)).own(t, carriesRefresh(now.Add(-time.Minute)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"update cluster1", "hub: conditions go", "after 1m0s"}},
 		"a refresh of an Application that cannot be compared": { // the cluster's Argo CD never writes reconciledAt
 			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"update cluster1", "hub: no refresh"}},
