@@ -27,6 +27,7 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/server"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // version is set when linking: -ldflags "-X main.version=v1.2.3".
@@ -54,11 +55,15 @@ const (
 	managedAlways  = "always"
 )
 
+// maxLookTimeout is the longest time for a look at a Git server. The agents must get the failure before they repeat kept
+// answers. Otherwise the clusters would not learn the failure.
+const maxLookTimeout = source.KeptTimeout - 2*time.Second
+
 func newCommand() *cobra.Command {
 	serving := server.NewOptions()
 	o := options{namespace: apis.DefaultArgoCDNamespace, mirrors: mirror.Options{
 		Dir: "/var/lib/towline-source", Keep: 3 * time.Second, MaxBytes: 1 << 30, MaxTotal: 8 << 30,
-		LookTimeout: 30 * time.Second, FetchTimeout: 10 * time.Minute,
+		LookTimeout: maxLookTimeout, FetchTimeout: 10 * time.Minute,
 	}, maxManagedBytes: 64 << 20}
 	cmd := &cobra.Command{
 		Use:           "towline-source",
@@ -82,7 +87,8 @@ func newCommand() *cobra.Command {
 	fs.Int64Var(&o.mirrors.MaxBytes, "max-repository-bytes", o.mirrors.MaxBytes, "the largest repository that is served")
 	fs.Int64Var(&o.mirrors.MaxTotal, "max-bytes", o.mirrors.MaxTotal,
 		"the size of all mirrors from which the mirrors not used for the longest time are removed")
-	fs.DurationVar(&o.mirrors.LookTimeout, "look-timeout", o.mirrors.LookTimeout, "how long a Git server may take to answer with its references")
+	fs.DurationVar(&o.mirrors.LookTimeout, "look-timeout", o.mirrors.LookTimeout, "how long a Git server may take to answer with its references; "+
+		"at most "+maxLookTimeout.String()+", because the agents wait "+source.KeptTimeout.String())
 	fs.DurationVar(&o.mirrors.FetchTimeout, "fetch-timeout", o.mirrors.FetchTimeout, "how long a fetch of a change may take")
 	fs.StringVar(&o.managed, "managed-resources", o.managed, "whether agents may write managed resources of Applications into the Redis of the hub's "+
 		"Argo CD, for example for argocd app diff: "+managedGuarded+" (while argocd-cm has cluster.inClusterEnabled: \"false\") or "+managedAlways+
@@ -111,6 +117,10 @@ func (o *options) validate() error {
 		if d <= 0 {
 			errs = append(errs, fmt.Errorf("--%s: %s is not positive", name, d))
 		}
+	}
+	if o.mirrors.LookTimeout > maxLookTimeout {
+		errs = append(errs, fmt.Errorf("--look-timeout: %s is longer than %s: the agents repeat an earlier answer after %s, and the clusters would not "+
+			"learn the failure", o.mirrors.LookTimeout, maxLookTimeout, source.KeptTimeout))
 	}
 	if o.managed != "" && o.managed != managedGuarded && o.managed != managedAlways {
 		errs = append(errs, fmt.Errorf("--managed-resources: %q is not %s or %s", o.managed, managedGuarded, managedAlways))

@@ -327,7 +327,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		DeferCleanup(answer)
 		sha := commit(ctx, "hanging")
 		hangs(ctx, on, name)
-		stays(ctx, on, name)
+		AddReportEntry("a server that does not answer", refused(ctx, on, name, "cannot reach the Git server"))
 		answer()
 		follows(ctx, on, name, sha, "hanging")
 

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,6 +21,10 @@ const (
 	Resource = "repositories"
 	Proxy    = "proxy"
 )
+
+// KeptTimeout is how long an agent with a kept answer about references waits for the hub. The repo server of Argo CD (2.14 and
+// 3.5) waits 15 s. towline-source must answer a failure of the Git server before.
+const KeptTimeout = 10 * time.Second
 
 const (
 	// hashLength is the number of characters from each hash in a name: 80 bits. A tenant cannot find an address with the

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/towline-io/towline/pkg/pace"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 const (
@@ -25,10 +26,8 @@ const (
 	maxBody = 64 << 20
 
 	// answerTimeout is how long the proxy waits for the beginning of the hub's answer. The hub may have to fetch the
-	// repository first. keptTimeout is the shorter wait for a request with a kept answer. The repo server of Argo CD
-	// (2.14 and 3.5) waits 15 s for the references.
+	// repository first.
 	answerTimeout = 90 * time.Second
-	keptTimeout   = 10 * time.Second
 
 	// logInterval is the minimum time between two log messages about the hub.
 	logInterval = 30 * time.Second
@@ -79,7 +78,7 @@ func newProxy(hub Hub, identity *identity, log logr.Logger) *Proxy {
 		hub: hub, identity: identity, log: log,
 		slots: make(chan struct{}, maxRequests), reading: make(chan struct{}, maxReading),
 		logs:        rate.Sometimes{Interval: logInterval},
-		slotTimeout: slotTimeout, answerTimeout: answerTimeout, keptTimeout: keptTimeout, pace: pace.Default,
+		slotTimeout: slotTimeout, answerTimeout: answerTimeout, keptTimeout: source.KeptTimeout, pace: pace.Default,
 	}
 }
 

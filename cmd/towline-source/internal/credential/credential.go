@@ -142,7 +142,7 @@ func (c Credential) ssh(address, dir string) ([]string, error) {
 	e := &environment{dir: dir}
 	key, known := e.write("key", c.data["sshPrivateKey"]), e.write("known_hosts", c.KnownHosts)
 	e.env = append(e.env, "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND=ssh -F /dev/null -i "+key+" -o IdentitiesOnly=yes -o BatchMode=yes "+
-		"-o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null -o ConnectTimeout=15 -o UserKnownHostsFile="+known)
+		"-o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null -o ConnectTimeout=15 -o ServerAliveInterval=15 -o UserKnownHostsFile="+known)
 	return e.done()
 }
 

@@ -8,11 +8,16 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // stop is how long git may take to end after the end of its context.
 const stop = 5 * time.Second
+
+// stall is the number of seconds without a byte after which git ends a transfer by HTTP. A busy Git server sends a byte
+// every few seconds.
+const stall = "60"
 
 // maxErrorText is the number of kept bytes of git's error output.
 const maxErrorText = 4 << 10
@@ -24,6 +29,7 @@ func base() []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=true", "SSH_ASKPASS=true",
 		"GIT_ALLOW_PROTOCOL=https:http:ssh", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_HTTP_LOW_SPEED_LIMIT=1", "GIT_HTTP_LOW_SPEED_TIME=" + stall,
 	}
 }
 
@@ -63,6 +69,9 @@ func pipe(ctx context.Context, dir string, env []string, in io.Reader, out io.Wr
 	text := &head{left: maxErrorText}
 	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // no shell, and options end before each address
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, append(base(), env...), in, out, text
+	// The program for the connection is a child of git. Alone, the child stays, and holds git's output open.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = stop
 	if err := cmd.Run(); err != nil {
 		if cause := context.Cause(ctx); cause != nil {

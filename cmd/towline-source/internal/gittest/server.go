@@ -37,15 +37,20 @@ type Server struct {
 	// Down makes the server answer each request with 503.
 	Down atomic.Bool
 
+	// Hang makes the server answer no request, and HangPacks makes the server stop in the middle of each pack, until Resume.
+	Hang, HangPacks atomic.Bool
+
 	// CutPacks makes the server break the connection in the middle of each pack.
 	CutPacks atomic.Bool
 
 	bare, work string
+	resumed    chan struct{}
 }
 
-// cutting breaks the connection in the middle of a pack.
+// cutting waits in the middle of a pack, and then breaks the connection.
 type cutting struct {
 	http.ResponseWriter
+	wait func()
 }
 
 // Write implements io.Writer.
@@ -53,6 +58,7 @@ func (c cutting) Write(p []byte) (int, error) {
 	if i := bytes.Index(p, []byte("PACK")); i >= 0 {
 		_, _ = c.ResponseWriter.Write(p[:i+4])
 		_ = http.NewResponseController(c.ResponseWriter).Flush()
+		c.wait()
 		panic(http.ErrAbortHandler)
 	}
 	return c.ResponseWriter.Write(p)
@@ -61,7 +67,7 @@ func (c cutting) Write(p []byte) (int, error) {
 // New returns a server with a repository of one commit: the file "a" on the branch main.
 func New(t *testing.T) *Server {
 	t.Helper()
-	s := &Server{T: t, bare: filepath.Join(t.TempDir(), "apps.git"), work: t.TempDir()}
+	s := &Server{T: t, bare: filepath.Join(t.TempDir(), "apps.git"), work: t.TempDir(), resumed: make(chan struct{})}
 	Git(t, "", "init", "--quiet", "--bare", "--initial-branch=main", s.bare)
 	Git(t, s.bare, "config", "http.uploadpack", "true")
 	Git(t, s.work, "init", "--quiet", "--initial-branch=main")
@@ -74,6 +80,9 @@ func New(t *testing.T) *Server {
 		}
 		user, password, _ := r.BasicAuth()
 		switch {
+		case s.Hang.Load():
+			s.wait(r)
+			panic(http.ErrAbortHandler)
 		case s.Down.Load():
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return
@@ -83,8 +92,11 @@ func New(t *testing.T) *Server {
 			return
 		case strings.HasSuffix(r.URL.Path, "git-upload-pack"):
 			s.Packs.Add(1)
-			if s.CutPacks.Load() {
-				w = cutting{w}
+			switch {
+			case s.HangPacks.Load():
+				w = cutting{w, func() { s.wait(r) }}
+			case s.CutPacks.Load():
+				w = cutting{w, func() {}}
 			}
 		default:
 			s.Refs.Add(1)
@@ -100,6 +112,22 @@ func New(t *testing.T) *Server {
 	t.Cleanup(server.Close)
 	s.URL = server.URL + "/apps.git"
 	return s
+}
+
+// Resume ends Hang and HangPacks, once. The waiting connections break.
+func (s *Server) Resume() {
+	s.Hang.Store(false)
+	s.HangPacks.Store(false)
+	close(s.resumed)
+}
+
+// wait waits for the end of a request, for Resume, or for the end of the test.
+func (s *Server) wait(r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case <-s.resumed:
+	case <-s.Context().Done():
+	}
 }
 
 // Commit commits a file on the branch main, pushes, and returns the commit.

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"time"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 )
@@ -11,6 +12,9 @@ const (
 	maxAnswers = 16
 	maxKept    = 32 << 20
 )
+
+// readTimeout is how long the mirror may take to answer a question.
+const readTimeout = 30 * time.Second
 
 // Answer returns the answer to a question about the references, from a mirror that is as new as the Git server. A commit
 // makes all clusters ask the same questions, so the answer comes from memory until the references change. Requests at
@@ -32,7 +36,7 @@ func (m *Mirrors) Answer(
 		return kept, nil
 	}
 	done := m.group.DoChan(r.key()+"\x00"+digest+"\x00"+question, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.LookTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		e.using.RLock()
 		defer e.using.RUnlock()

@@ -52,6 +52,10 @@ type Options struct {
 
 	// LookTimeout and FetchTimeout are the maximum times for reading references and for a fetch.
 	LookTimeout, FetchTimeout time.Duration
+
+	// OnFailure is called after each failed look at a Git server, with the address of the repository; nil for nothing. The
+	// requests that caused the look may have ended before.
+	OnFailure func(address string, err error)
 }
 
 var (
@@ -61,6 +65,14 @@ var (
 	// ErrNoAnswer means that the Git server did not answer in time.
 	ErrNoAnswer = errors.New("the Git server did not answer in time")
 )
+
+// A LookError is the failure of a look at a Git server. Options.OnFailure has got the failure.
+type LookError struct{ err error }
+
+func (e *LookError) Error() string { return e.err.Error() }
+
+// Unwrap returns the reason of the failure.
+func (e *LookError) Unwrap() error { return e.err }
 
 // Mirrors are the mirrors of a process.
 type Mirrors struct {
@@ -234,14 +246,22 @@ func (m *Mirrors) fresh(e *entry, r Repository) bool {
 }
 
 // refresh looks at the Git server, and fetches a change. Requests at the same time share a look. The end of a request
-// does not end the look of the others.
+// does not end the look of the others. A fetch may take longer than a client waits. So after a failed look, refresh returns
+// the failure if the next look has no result after LookTimeout: a Git server that hangs in each fetch fails for the client.
 func (m *Mirrors) refresh(ctx context.Context, e *entry, r Repository) error {
+	var late <-chan time.Time
+	failure := m.failure(e)
+	if failure != nil {
+		late = time.After(m.LookTimeout)
+	}
 	for range 2 { // a shared look may have begun before the hint about a change
 		asked := m.now()
 		done := m.group.DoChan(r.key(), func() (any, error) { return m.look(context.WithoutCancel(ctx), e, r) })
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-late:
+			return failure
 		case result := <-done:
 			if result.Err != nil {
 				return result.Err
@@ -254,6 +274,13 @@ func (m *Mirrors) refresh(ctx context.Context, e *entry, r Repository) error {
 	return nil
 }
 
+// failure returns the error of the last look.
+func (m *Mirrors) failure(e *entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return e.state.Err
+}
+
 // look makes the mirror equal to the repository, and returns the start of the look.
 func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, error) {
 	began := m.now()
@@ -261,6 +288,12 @@ func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, 
 	asked, references := e.asked, slices.Sorted(maps.Keys(e.references))
 	m.mu.Unlock()
 	state, digest, err := m.update(ctx, e, r, references)
+	if err != nil {
+		err = &LookError{err}
+		if m.OnFailure != nil {
+			m.OnFailure(r.Address, err)
+		}
+	}
 	m.mu.Lock()
 	e.state, e.state.Checked, e.state.Err = state, m.now(), err
 	if err == nil {

@@ -164,6 +164,56 @@ func TestServerDown(t *testing.T) {
 	}
 }
 
+// TestServerHangs: a look ends in time, with the processes of git, and the failure is noted, also if the client has left.
+func TestServerHangs(t *testing.T) {
+	w := newWorld(t)
+	w.LookTimeout = 300 * time.Millisecond
+	noted := make(chan error, 2)
+	w.OnFailure = func(address string, err error) {
+		if address != w.server.URL {
+			t.Errorf("the address is %s", address)
+		}
+		noted <- err
+	}
+	w.server.Hang.Store(true)
+	began := time.Now()
+	if _, err := w.main(); !errors.Is(err, ErrNoAnswer) || !errors.Is(<-noted, err) {
+		t.Errorf("the error is %v", err)
+	}
+	if took := time.Since(began); took > 4*time.Second { // a child of git would hold the output for five seconds
+		t.Errorf("the look took %s", took)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.Use(ctx, w.repo, nil, unlimited, func(git.Mirror) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := <-noted; !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("the noted error is %v", err)
+	}
+}
+
+// TestFetchHangs: after the failure of a fetch, the next request does not wait for the end of the next fetch.
+func TestFetchHangs(t *testing.T) {
+	w := newWorld(t)
+	noted := make(chan error, 2)
+	w.OnFailure = func(_ string, err error) { noted <- err }
+	w.FetchTimeout = time.Second
+	w.server.HangPacks.Store(true)
+	_, first := w.main()
+	if !errors.Is(first, ErrNoAnswer) || !errors.Is(<-noted, first) {
+		t.Errorf("the error is %v", first)
+	}
+	w.LookTimeout, w.FetchTimeout = 2*time.Second, time.Hour
+	if _, err := w.main(); !errors.Is(err, first) || len(noted) > 0 {
+		t.Errorf("the error is %v, and %d further failures are noted", err, len(noted))
+	}
+	w.server.Resume()
+	if err := <-noted; errors.Is(err, ErrNoAnswer) {
+		t.Errorf("the noted error is %v", err)
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	w := newWorld(t)
 	w.MaxBytes = 100

@@ -87,7 +87,7 @@ var (
 		text:   "the hub cannot reach the Git server, or the Git server fails",
 		signs: []string{
 			"Failed to connect", "Could not connect", "Couldn't connect", "Connection refused", "timed out", "No route to host",
-			"Network is unreachable", "returned error: 5",
+			"Network is unreachable", "returned error: 5", "Operation too slow", "not responding",
 		},
 	}
 	tooLarge = failure{

@@ -134,9 +134,15 @@ func (h *handler) answer(
 	return h.mirrors.Use(r.Context(), repository, body.wanted, places, func(m git.Mirror) error { return m.Serve(w, r, path) })
 }
 
-// fail logs an error, and answers with a text that names no credential and no server: the agent of a cluster may not
-// learn the network of the hub. Administrators find the error in the log, and the error of a look at the Git server in
-// the status of the Repository. The code 424 means that the hub works, and the Git server or the credential does not.
+// lookFailed logs and counts a failed look at a Git server, also if the requests that caused the look have ended before.
+func (h *handler) lookFailed(address string, err error) {
+	h.log.Info("A repository was not read", "address", Shown(address), "error", err.Error())
+	failed.WithLabelValues(failureOf(err).reason).Inc()
+}
+
+// fail logs and counts an error, and answers with a text that names no credential and no server: the agent of a cluster
+// may not learn the network of the hub. Administrators find the error in the log, and the error of a look at the Git server
+// in the status of the Repository. The code 424 means that the hub works, and the Git server or the credential does not.
 // Agents take 502, 503 and 504 as the absence of the hub, and repeat kept answers.
 func (h *handler) fail(w http.ResponseWriter, err error, cluster, name string) {
 	if errors.Is(err, context.Canceled) {
@@ -144,7 +150,9 @@ func (h *handler) fail(w http.ResponseWriter, err error, cluster, name string) {
 	}
 	h.log.Info("A repository was not served", "cluster", cluster, "repository", name, "error", err.Error())
 	why := failureOf(err)
-	failed.WithLabelValues(why.reason).Inc()
+	if _, counted := errors.AsType[*mirror.LookError](err); !counted {
+		failed.WithLabelValues(why.reason).Inc()
+	}
 	text := fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", why.text, cluster, name)
 	http.Error(w, text, cmp.Or(why.code, http.StatusFailedDependency))
 }

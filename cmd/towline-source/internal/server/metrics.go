@@ -11,8 +11,8 @@ import (
 
 var failed = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "towline_source_failures_total",
-	Help: "Requests of clusters that the hub could not answer, by reason: unverified, credential, missing, unreachable, too-large, secret, " +
-		"hub or other.",
+	Help: "Failures to read a repository for clusters, by reason: unverified, credential, missing, dns, unreachable, tls, interrupted, too-large, " +
+		"secret, hub or other. Requests that share a look at the Git server count once.",
 }, []string{"reason"})
 
 func init() {

@@ -123,6 +123,7 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, h 
 		return nil, err
 	}
 	server.ShutdownTimeout = watchesEnd
+	h.mirrors.OnFailure = h.lookFailed
 	codecs := serializer.NewCodecFactory(scheme)
 	group := genericserver.NewDefaultAPIGroupInfo(source.GroupVersion.Group, scheme, runtime.NewParameterCodec(scheme), codecs)
 	storage := map[string]registry.Storage{

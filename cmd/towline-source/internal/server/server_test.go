@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -326,6 +327,41 @@ func cuts(t *testing.T, text string) string {
 		}
 	}()
 	return "http://" + listener.Addr().String()
+}
+
+// TestHangingServer: the cluster learns that the Git server does not answer. The failure counts once, also if the client has
+// left before.
+func TestHangingServer(t *testing.T) {
+	w := serve(t)
+	w.mirrors.LookTimeout = 300 * time.Millisecond
+	w.git.Hang.Store(true)
+	path := source.Path(cluster, w.hub.grant.Name) + "/info/refs?service=git-upload-pack"
+	before := failuresCounted(t)
+	if code, body := w.get(path); code != http.StatusFailedDependency || !strings.Contains(body, unreachable.text) {
+		t.Errorf("%d %s", code, body)
+	}
+	if got := failuresCounted(t) - before; got != 1 {
+		t.Errorf("%v failures are counted", got)
+	}
+	asked := make(chan struct{}, 1)
+	note := func() { asked <- struct{}{} }
+	w.git.Asked.Store(&note)
+	client, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		leave()
+	}()
+	if answer, err := client.Do(w.request(http.MethodGet, path, nil).WithContext(ctx)); err == nil {
+		answer.Body.Close()
+		t.Errorf("the client that leaves gets %s", answer.Status)
+	}
+	for failuresCounted(t) < before+2 { // until the end of the test
+		runtime.Gosched()
+	}
 }
 
 // TestBrokenFetch: a connection that breaks in the middle of a fetch.
