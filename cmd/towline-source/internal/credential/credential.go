@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/dependency"
 )
@@ -44,7 +45,7 @@ func For(project, address string, secrets []corev1.Secret) (Credential, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(secrets, func(s corev1.Secret) bool { return s.Name == name })
 		data := secrets[i].Data
-		if err := supported(name, data); err != nil {
+		if err := supported(&secrets[i]); err != nil {
 			return Credential{}, err
 		}
 		take(out.data, data, "proxy", "noProxy")
@@ -70,9 +71,11 @@ func take(to map[string]string, from map[string][]byte, keys ...string) {
 	}
 }
 
-// supported returns an error for a Secret with a kind of login that towline-source does not have, or without the check
-// of the server.
-func supported(name string, data map[string][]byte) error {
+// supported returns an error for a Secret with a kind of login that towline-source does not have, without the check of the
+// server, or with Git LFS. Argo CD (3.5) ignores enableLfs in a template.
+func supported(secret *corev1.Secret) error {
+	name, data := secret.Name, secret.Data
+	on := func(key string) bool { on, _ := strconv.ParseBool(string(data[key])); return on }
 	for _, key := range []string{"githubAppID", "githubAppPrivateKey", "gcpServiceAccountKey", "useAzureWorkloadIdentity"} {
 		if value := string(data[key]); value != "" && value != "false" {
 			return Error(fmt.Sprintf("the Secret %s has %s, which towline-source does not support: use a token or an SSH key", name, key))
@@ -82,10 +85,14 @@ func supported(name string, data map[string][]byte) error {
 		"insecure":              "add the authority of the server to the ConfigMap argocd-tls-certs-cm",
 		"insecureIgnoreHostKey": "add the key of the server to the ConfigMap argocd-ssh-known-hosts-cm",
 	} {
-		if on, _ := strconv.ParseBool(string(data[key])); on {
+		if on(key) {
 			const text = "the Secret %s has %s, but towline-source always verifies the server: %s, and remove %s"
 			return Error(fmt.Sprintf(text, name, key, remedy, key))
 		}
+	}
+	if on("enableLfs") && secret.Labels[apis.LabelSecretType] == apis.SecretTypeRepository {
+		return Error(fmt.Sprintf("the Secret %s has enableLfs, and files of Git LFS do not come through the hub: remove enableLfs if no manifest needs "+
+			"such a file, or set the annotation %s=%s on the Application", name, apis.AnnotationSource, apis.SourceDirect))
 	}
 	return nil
 }

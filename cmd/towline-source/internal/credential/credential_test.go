@@ -30,6 +30,9 @@ func TestFor(t *testing.T) {
 		secret("without-login", apis.SecretTypeRepository, "url", "https://git.example.com/team/open.git"),
 		secret("app", apis.SecretTypeRepository, "url", "https://git.example.com/gh.git", "githubAppID", "7"),
 		secret("insecure", apis.SecretTypeRepository, "url", "https://git.example.com/insecure.git", "insecure", "true"),
+		secret("lfs", apis.SecretTypeRepository, "url", "https://git.example.com/lfs.git", "enableLfs", "true"),
+		secret("no-lfs", apis.SecretTypeRepository, "url", "https://git.example.com/no-lfs.git", "enableLfs", "false", "password", "plain"),
+		secret("lfs-template", apis.SecretTypeRepoCreds, "url", "https://git.example.com/ignored/", "enableLfs", "true", "password", "ignored"),
 	}
 	for name, test := range map[string]struct{ project, address, password, names, fails string }{
 		"the Secret of the project":      {"mine", repo, "project", "of-project template", ""},
@@ -38,6 +41,9 @@ func TestFor(t *testing.T) {
 		"no Secret":                      {"default", "https://other.example.com/apps.git", "", "", ""},
 		"an unsupported login":           {"default", "https://git.example.com/gh.git", "", "", "app has githubAppID"},
 		"an unverified server":           {"default", "https://git.example.com/insecure.git", "", "", "argocd-tls-certs-cm"},
+		"Git LFS":                        {"default", "https://git.example.com/lfs.git", "", "", "lfs has enableLfs"},
+		"no Git LFS":                     {"default", "https://git.example.com/no-lfs.git", "plain", "no-lfs", ""},
+		"Git LFS in a template":          {"default", "https://git.example.com/ignored/a.git", "ignored", "lfs-template", ""},
 		"a server with a similar name":   {"default", "https://git.example.com.evil.example/team/apps.git", "", "", ""},
 		"a repository beside the prefix": {"default", "https://git.example.com/team2/apps.git", "", "", ""},
 	} {
