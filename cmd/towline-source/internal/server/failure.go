@@ -16,8 +16,8 @@ type failure struct {
 	// reason is the label in the metrics.
 	reason string
 
-	// text goes to the cluster. The text names no server and no credential.
-	text string
+	// text and remedy go to the cluster. They name no server and no credential.
+	text, remedy string
 
 	// code is the status code of the answer; 0 for 424.
 	code int
@@ -32,7 +32,8 @@ var failures = []failure{
 	broken,
 	{
 		reason: "unverified",
-		text:   "the hub cannot verify the Git server: correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
+		text:   "the hub cannot verify the Git server",
+		remedy: "correct the ConfigMap argocd-tls-certs-cm or argocd-ssh-known-hosts-cm on the hub",
 		signs: []string{
 			"SSL certificate problem", "certificate verification failed", "SSL: no alternative certificate", "SSL: certificate subject name",
 			"Host key verification failed",
@@ -40,7 +41,8 @@ var failures = []failure{
 	},
 	{
 		reason: "credential",
-		text:   "the Git server refuses the credential of the hub: correct the repository Secret on the hub",
+		text:   "the Git server refuses the credential of the hub",
+		remedy: "correct the repository Secret on the hub",
 		signs: []string{
 			"Authentication failed", "could not read Username", "could not read Password", "returned error: 401", "returned error: 403",
 			"Permission denied", "Access denied",
@@ -49,19 +51,22 @@ var failures = []failure{
 	{
 		reason: "missing",
 		text:   "the Git server has no such repository, or hides the repository from the credential of the hub",
+		remedy: "correct the address, or the rights of the hub's account",
 		signs: []string{
 			"not found", "returned error: 404", "returned error: 410", "does not appear to be a git repository", "is this a git repository?",
 		},
 	},
 	{
 		reason: "dns",
-		text:   "the hub cannot resolve the name of the Git server: correct the address, or the DNS of the hub",
+		text:   "the hub cannot resolve the name of the Git server",
+		remedy: "correct the address, or the DNS of the hub",
 		signs:  []string{"Could not resolve"},
 	},
 	unreachable,
 	{
 		reason: "interrupted",
-		text:   "the connection to the Git server breaks: look at the Git server, and at the network and the proxies between",
+		text:   "the connection to the Git server breaks",
+		remedy: "look at the Git server, and at the network and the proxies between. The next request reads again",
 		signs: []string{
 			"Connection reset", "Connection closed", "closed by remote host", "Broken pipe", "Empty reply", "transfer closed", "unexpected disconnect",
 			"non-properly terminated", "SSL_ERROR_SYSCALL", "unexpected eof while reading", "not closed cleanly", "framing layer", "early EOF",
@@ -70,7 +75,8 @@ var failures = []failure{
 	},
 	{
 		reason: "tls",
-		text:   "the hub and the Git server do not agree on TLS: correct the scheme and port of the address, or the TLS settings of the Git server",
+		text:   "the hub and the Git server do not agree on TLS",
+		remedy: "correct the scheme and port of the address, or the TLS settings of the Git server",
 		signs:  []string{"gnutls_handshake", "GnuTLS", "TLS packet", "SSL routines", "SSL_connect", "wrong version number"},
 	},
 	unusable,
@@ -79,25 +85,36 @@ var failures = []failure{
 var (
 	// broken is no failure of a Git server. Agents take 503 as the absence of the hub, and repeat kept answers.
 	broken = failure{
-		reason: "hub", text: "towline-source fails", code: http.StatusServiceUnavailable,
-		signs: []string{"No space left on device", "Disk quota exceeded"},
+		reason: "hub", code: http.StatusServiceUnavailable,
+		text:   "towline-source fails",
+		remedy: "see the log of towline-source. For a full volume, lower --max-bytes, or enlarge the volume",
+		signs:  []string{"No space left on device", "Disk quota exceeded"},
 	}
 	unreachable = failure{
 		reason: "unreachable",
 		text:   "the hub cannot reach the Git server, or the Git server fails",
+		remedy: "repair the Git server, or the network between",
 		signs: []string{
 			"Failed to connect", "Could not connect", "Couldn't connect", "Connection refused", "timed out", "No route to host",
 			"Network is unreachable", "returned error: 5", "Operation too slow", "not responding",
 		},
 	}
 	tooLarge = failure{
-		reason: "too-large", text: "the repository is larger than the limit of towline-source, --max-repository-bytes",
+		reason: "too-large",
+		text:   "the repository is larger than the limit of towline-source",
+		remedy: "raise --max-repository-bytes, with the volume",
 	}
 	unusable = failure{
-		reason: "secret", text: "the address or the repository Secret on the hub is not usable for towline-source",
-		signs: []string{"not allowed"}, // a transport other than HTTP and SSH
+		reason: "secret",
+		text:   "the address or the repository Secret on the hub is not usable for towline-source",
+		remedy: "correct the address, or the field of the Secret in the error on the hub",
+		signs:  []string{"not allowed"}, // a transport other than HTTP and SSH
 	}
-	other = failure{reason: "other", text: "the hub cannot read the repository from the Git server"}
+	other = failure{
+		reason: "other",
+		text:   "the hub cannot read the repository from the Git server",
+		remedy: "see the error of git on the hub",
+	}
 )
 
 // failureOf returns why a request failed.

@@ -153,7 +153,7 @@ func (h *handler) fail(w http.ResponseWriter, err error, cluster, name string) {
 	if _, counted := errors.AsType[*mirror.LookError](err); !counted {
 		failed.WithLabelValues(why.reason).Inc()
 	}
-	text := fmt.Sprintf("%s. The error on the hub: kubectl get repositories -n %s %s", why.text, cluster, name)
+	text := fmt.Sprintf("%s: %s. The error on the hub: kubectl get repositories -n %s %s", why.text, why.remedy, cluster, name)
 	http.Error(w, text, cmp.Or(why.code, http.StatusFailedDependency))
 }
 

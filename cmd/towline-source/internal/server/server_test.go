@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -264,7 +265,7 @@ func TestErrorTexts(t *testing.T) {
 		code     int
 		says     string
 	}{
-		"a server that fails":       {down: true, says: unreachable.text},
+		"a server that fails":       {down: true, says: unreachable.text + ": " + unreachable.remedy},
 		"no server":                 {address: "http://127.0.0.1:1/apps.git", says: unreachable.text},
 		"no name":                   {address: "https://git.invalid/apps.git", says: "cannot resolve the name"},
 		"a connection that breaks":  {address: cuts(t, "") + "/apps.git", says: "the connection to the Git server breaks"},
@@ -280,7 +281,7 @@ func TestErrorTexts(t *testing.T) {
 		"an unreadable address":     {address: "https://%zz/apps.git", says: unusable.text},
 		"a cache that fails":        {fails: errors.New("the cache of team-secret is not started"), code: 503, says: broken.text},
 		"a volume that fails":       {full: true, code: 503, says: broken.text},
-		"a large repository":        {maxBytes: 1, says: tooLarge.text},
+		"a large repository":        {maxBytes: 1, says: tooLarge.text + ": " + tooLarge.remedy},
 	} {
 		w.git.Down.Store(test.down)
 		w.hub.fails, w.hub.grant.Address, w.mirrors.MaxBytes = test.fails, cmp.Or(test.address, right), cmp.Or(test.maxBytes, 1<<20)
@@ -298,11 +299,28 @@ func TestErrorTexts(t *testing.T) {
 			}
 		}
 		if code != cmp.Or(test.code, http.StatusFailedDependency) || !strings.Contains(body, test.says) ||
-			!strings.Contains(body, "kubectl get repositories -n "+cluster) {
+			!strings.Contains(body, "kubectl get repositories -n "+cluster+" "+w.hub.grant.Name) {
 			t.Errorf("%s: %d %s", title, code, body)
 		}
 		if strings.Contains(body, "127.0.0.1") || strings.Contains(body, "localhost") || strings.Contains(body, "team-secret") {
 			t.Errorf("%s: the text names the server or the Secret: %s", title, body)
+		}
+	}
+}
+
+// TestRemedies: each failure has a remedy for the cluster, and docs/sources.md has the same texts.
+func TestRemedies(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.NewReplacer("`", "", "[", "", "](#credentials)", "").Replace(string(page))
+	for _, f := range slices.Concat(failures, []failure{tooLarge, other}) {
+		if f.text == "" || f.remedy == "" {
+			t.Errorf("the failure %q has the text %q and the remedy %q", f.reason, f.text, f.remedy)
+		}
+		if row := fmt.Sprintf("| %s | %s | %s |", f.reason, f.text, f.remedy); !strings.Contains(plain, "\n"+row+"\n") {
+			t.Errorf("docs/sources.md lacks %s", row)
 		}
 	}
 }
