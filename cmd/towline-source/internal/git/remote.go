@@ -53,6 +53,13 @@ func (r Refs) Len() int {
 	return n
 }
 
+// Only returns the given references that the remote has.
+func (r Refs) Only(refs []string) []string {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool {
+		return !slices.ContainsFunc(r.lines, func(line string) bool { return strings.HasSuffix(line, "\t"+ref) })
+	})
+}
+
 // ReadRefs reads HEAD, the branches and tags, and the further references of a remote repository.
 func ReadRefs(ctx context.Context, remote Remote, further []string) (Refs, error) {
 	patterns := append([]string{"HEAD", "refs/heads/*", "refs/tags/*"}, further...)
@@ -66,6 +73,9 @@ func ReadRefs(ctx context.Context, remote Remote, further []string) (Refs, error
 // A Mirror is a bare repository in a folder.
 type Mirror struct {
 	Dir string
+
+	// Shown are the references that clients see, besides branches and tags. Clients would also see references below them.
+	Shown []string
 }
 
 // Create creates an empty mirror. Clients may ask for each commit of the mirror, as in Argo CD's requests for a commit
@@ -95,10 +105,8 @@ func (m Mirror) Create(ctx context.Context) error {
 // and tags that the remote has lost are removed. A force push replaces the branch.
 func (m Mirror) Fetch(ctx context.Context, remote Remote, refs Refs, further []string) error {
 	specs := []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
-	for _, ref := range further {
-		if slices.ContainsFunc(refs.lines, func(line string) bool { return strings.HasSuffix(line, "\t"+ref) }) {
-			specs = append(specs, "+"+ref+":"+ref)
-		}
+	for _, ref := range refs.Only(further) {
+		specs = append(specs, "+"+ref+":"+ref)
 	}
 	args := append([]string{"fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--", remote.URL}, specs...)
 	if _, err := run(ctx, m.Dir, remote.Env, args...); err != nil {

@@ -29,10 +29,20 @@ const maxRequest = 64 << 20
 // ErrRequest means that the body of a request is not usable.
 var ErrRequest = errors.New("the body of the request is not usable")
 
-// cheapPacks are the variables for a pack without new deltas, from a single thread. The deltas of the fetched packs stay. A
-// commit makes all clusters ask at the same time, and the search for deltas costs more than the bytes.
-var cheapPacks = []string{
-	"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=pack.window", "GIT_CONFIG_VALUE_0=0", "GIT_CONFIG_KEY_1=pack.threads", "GIT_CONFIG_VALUE_1=1",
+// settings returns the variables with the settings of git for an answer. A client sees branches, tags and Shown: the
+// mirror has further references of other clusters. A pack has no new deltas, and comes from a single thread, with the deltas
+// of the fetched packs. A commit makes all clusters ask at the same time, and the search for deltas costs more than the bytes.
+func (m Mirror) settings() []string {
+	pairs := []string{"pack.window=0", "pack.threads=1", "uploadpack.hideRefs=refs"}
+	for _, ref := range append([]string{"refs/heads", "refs/tags"}, m.Shown...) {
+		pairs = append(pairs, "uploadpack.hideRefs=!"+ref)
+	}
+	env := []string{fmt.Sprint("GIT_CONFIG_COUNT=", len(pairs))}
+	for i, pair := range pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	return env
 }
 
 // misuses are parts of the error output of upload-pack about a body that is not Git's protocol.
@@ -56,7 +66,7 @@ func Refused(r *http.Request, path string) (code int, message string) {
 // Serve answers a permitted request from the mirror. Nothing is held whole: the answer streams. w sends each written part
 // at once, so that a proxy passes the progress of a long answer on.
 func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error {
-	var env []string
+	env := m.settings()
 	if p := r.Header.Get("Git-Protocol"); protocols.MatchString(p) {
 		env = append(env, "GIT_PROTOCOL="+p)
 	}
@@ -75,7 +85,7 @@ func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error
 		return err
 	}
 	w.Header().Set("Content-Type", "application/x-"+service+"-result")
-	err = pipe(r.Context(), m.Dir, append(env, cheapPacks...), body, w, "upload-pack", "--stateless-rpc", "--strict", ".")
+	err = pipe(r.Context(), m.Dir, env, body, w, "upload-pack", "--stateless-rpc", "--strict", ".")
 	if errors.Is(err, context.Canceled) {
 		return nil // the client has left
 	}

@@ -2,6 +2,8 @@ package mirror
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
@@ -31,6 +33,8 @@ func (m *Mirrors) Answer(
 		return nil, err
 	}
 	defer leave()
+	seen := m.view(e, r)
+	question += "\x00" + strings.Join(slices.Compact(slices.Sorted(slices.Values(seen.Shown))), "\x00")
 	digest, kept := m.answer(e, question)
 	if kept != nil {
 		return kept, nil
@@ -40,7 +44,7 @@ func (m *Mirrors) Answer(
 		defer cancel()
 		e.using.RLock()
 		defer e.using.RUnlock()
-		out, err := read(ctx, e.Mirror)
+		out, err := read(ctx, seen)
 		if err == nil {
 			m.keep(e, digest, question, out)
 		}

@@ -29,7 +29,7 @@ type Repository struct {
 	// address: a project without a credential must not read the content of a different project's mirror.
 	Credential credential.Credential
 
-	// References are full references besides branches and tags.
+	// References are the full references besides branches and tags that the reader sees.
 	References []string
 }
 
@@ -124,6 +124,9 @@ type State struct {
 	// References and Bytes are the number of references, and the size on the disk.
 	References int
 	Bytes      int64
+
+	// further are the references besides branches and tags.
+	further []string
 }
 
 // New returns mirrors in a folder. The mirrors of an earlier process are removed: their state is not known.
@@ -175,7 +178,7 @@ func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, place 
 	if err != nil {
 		return err
 	}
-	served, err := e.serve(ctx, wanted, place, serve)
+	served, err := m.serve(ctx, e, r, wanted, place, serve)
 	if served || err != nil {
 		return err
 	}
@@ -183,7 +186,7 @@ func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, place 
 	if err := m.refresh(ctx, e, r); err != nil {
 		return err
 	}
-	_, err = e.serve(ctx, nil, place, serve)
+	_, err = m.serve(ctx, e, r, nil, place, serve)
 	return err
 }
 
@@ -197,7 +200,9 @@ func (m *Mirrors) current(ctx context.Context, r Repository) (*entry, error) {
 }
 
 // serve calls serve at a place, unless the mirror lacks a wanted commit.
-func (e *entry) serve(ctx context.Context, wanted []string, place Place, serve func(git.Mirror) error) (served bool, err error) {
+func (m *Mirrors) serve(
+	ctx context.Context, e *entry, r Repository, wanted []string, place Place, serve func(git.Mirror) error,
+) (served bool, err error) {
 	done, err := place(ctx)
 	if err != nil {
 		return false, err
@@ -208,7 +213,15 @@ func (e *entry) serve(ctx context.Context, wanted []string, place Place, serve f
 	if len(wanted) > 0 && !e.Has(ctx, wanted) {
 		return false, nil
 	}
-	return true, serve(e.Mirror)
+	return true, serve(m.view(e, r))
+}
+
+// view returns the mirror as the reader of the repository sees the mirror.
+func (m *Mirrors) view(e *entry, r Repository) git.Mirror {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	hidden := func(ref string) bool { return !slices.Contains(e.state.further, ref) }
+	return git.Mirror{Dir: e.Dir, Shown: slices.DeleteFunc(slices.Clone(r.References), hidden)}
 }
 
 func (m *Mirrors) entry(r Repository) *entry {
@@ -342,7 +355,7 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository, references
 	if err := m.fetch(fetchCtx, e, remote, refs, references); err != nil {
 		return state, before, err
 	}
-	state.References, state.Fetched = refs.Len(), m.now()
+	state.References, state.Fetched, state.further = refs.Len(), m.now(), refs.Only(references)
 	if state.Bytes, err = e.Size(); err != nil {
 		return state, before, err
 	}

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ const cluster = "cluster1"
 
 // fakeHub permits cluster, or all clusters, the repository of a Git server.
 type fakeHub struct {
+	mu     sync.Mutex // of grant, for changes between the requests of a git client
 	grant  grants.Grant
 	fails  error
 	public bool // no credential
@@ -49,10 +51,19 @@ type fakeHub struct {
 }
 
 func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if of != cluster && !h.all || name != h.grant.Name {
 		return grants.Grant{}, false, nil
 	}
 	return h.grant, true, nil
+}
+
+// names changes the references of the grant.
+func (h *fakeHub) names(references []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.grant.References = references
 }
 
 func (h *fakeHub) All(_ context.Context, of string) ([]grants.Grant, error) {
@@ -199,6 +210,33 @@ func TestClone(t *testing.T) {
 		}
 		if got := strings.TrimSpace(gittest.Git(t, dir, "rev-parse", "FETCH_HEAD")); got != second || got == first {
 			t.Errorf("protocol %s: fetched %s, not %s", protocol, got, second)
+		}
+	}
+}
+
+// TestReferences: a cluster sees the branches, the tags, and the references of its own Applications.
+func TestReferences(t *testing.T) {
+	w := serve(t)
+	name := source.Name("default", w.git.URL)
+	for _, ref := range []string{"refs/pull/7/head", "refs/pull/8/head", "refs/tags/v1", "refs/heads/other"} {
+		w.git.Push("HEAD:" + ref)
+	}
+	for _, own := range [][]string{{"refs/pull/7/head"}, {"refs/pull/8/head"}, nil} {
+		w.hub.names(append(slices.Clip(own), "refs/pull", "refs/pull/9/head")) // neither exists
+		want := append([]string{"HEAD", "refs/heads/main", "refs/heads/other"}, append(own, "refs/tags/v1")...)
+		for _, protocol := range []string{"0", "2"} {
+			out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "ls-remote", "--quiet", "URL")
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var got []string
+			for line := range strings.Lines(out) {
+				_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+				got = append(got, ref)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("protocol %s: a cluster with %v sees %v", protocol, own, got)
+			}
 		}
 	}
 }
