@@ -33,6 +33,9 @@ type handler struct {
 	pace    pace.Pace
 	log     logr.Logger
 
+	// recheck is how often an open request looks at its grant.
+	recheck time.Duration
+
 	// managed writes the managed resources of Applications; nil if the hub takes none.
 	managed *managed.Entries
 }
@@ -79,14 +82,23 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		http.Error(w, git.ErrRequest.Error(), http.StatusBadRequest)
 		return
 	}
+	r, end := h.whileGranted(w, r, cluster, name)
+	defer end()
 	answer := &begun{ResponseWriter: w}
 	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References}
-	err = h.answer(answer, r, path, repository, body, own)
+	if err := h.answer(answer, r, path, repository, body, own); err != nil {
+		h.refuse(answer, err, cluster, name)
+	}
+}
+
+// refuse ends a request whose answer has failed.
+func (h *handler) refuse(w *begun, err error, cluster, name string) {
 	switch {
-	case err == nil:
-	case answer.begun:
+	case w.begun:
 		h.log.Info("An answer was cut off", "cluster", cluster, "repository", name, "error", err.Error())
 		panic(http.ErrAbortHandler) // the client must not take the part for the whole
+	case errors.Is(err, errEnded):
+		http.Error(w, absent, http.StatusNotFound)
 	case errors.Is(err, errTooMany):
 		tooMany(w)
 	case errors.Is(err, git.ErrRequest):
@@ -95,6 +107,46 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 		h.fail(w, err, cluster, name)
 	}
 }
+
+// errEnded means that the grant has ended during the request.
+var errEnded = errors.New("the cluster may not read the repository any more")
+
+// whileGranted returns the request with a context that ends soon after the grant of a cluster for a repository, and a
+// function for the end of the request. Then a client that hardly reads or sends does not keep the request open.
+func (h *handler) whileGranted(w http.ResponseWriter, r *http.Request, cluster, name string) (_ *http.Request, end func()) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(h.recheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+			}
+			_, ok, err := h.hub.Of(ctx, cluster, name)
+			switch {
+			case ok || err != nil:
+			case ctx.Err() == nil:
+				cancel(errEnded)
+			default:
+				connection := http.NewResponseController(w)
+				_ = connection.SetWriteDeadline(past)
+				_ = connection.SetReadDeadline(past)
+			}
+		}
+	}()
+	return r.WithContext(ctx), func() {
+		close(over)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// past is a deadline that ends each open read and write.
+var past = time.Unix(1, 0)
 
 // errTooMany means that too many requests wait for an answer.
 var errTooMany = errors.New("too many requests of this cluster, or of all clusters, at the same time")

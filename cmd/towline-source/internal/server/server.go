@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -93,7 +94,7 @@ func New(o *Options, hub Hub, mirrors *mirror.Mirrors, entries *managed.Entries,
 		return nil, err
 	}
 	return install(config, scheme, &handler{
-		hub: hub, mirrors: mirrors, managed: entries, log: log, pace: pace.Default,
+		hub: hub, mirrors: mirrors, managed: entries, log: log, pace: pace.Default, recheck: time.Second,
 		limits: newLimits(o.MaxRequests, o.MaxClusterRequests),
 	})
 }

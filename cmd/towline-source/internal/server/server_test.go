@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,14 +47,15 @@ type fakeHub struct {
 	mu     sync.Mutex // of grant, for changes between the requests of a git client
 	grant  grants.Grant
 	fails  error
-	public bool // no credential
+	ended  atomic.Bool // the grant
+	public bool        // no credential
 	all    bool
 }
 
 func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if of != cluster && !h.all || name != h.grant.Name {
+	if of != cluster && !h.all || name != h.grant.Name || h.ended.Load() {
 		return grants.Grant{}, false, nil
 	}
 	return h.grant, true, nil
@@ -94,6 +96,7 @@ type world struct {
 	hub     *fakeHub
 	config  *rest.Config
 	limits  *limits
+	handler *handler
 	mirrors *mirror.Mirrors
 	redis   *miniredis.Miniredis
 }
@@ -136,7 +139,10 @@ func serveAt(t *testing.T, slowest pace.Pace) *world {
 		Grants: fakeDeliveries{}, Redis: argocache.NewRedis(argocache.Address{HostPort: w.redis.Addr()}), Home: "argocd",
 		Open: func() bool { return true }, MaxBytes: 1 << 20, Log: testr.New(t),
 	})
-	api, err := install(config, scheme, &handler{hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t), managed: entries, pace: slowest})
+	w.handler = &handler{
+		hub: w.hub, mirrors: mirrors, limits: w.limits, log: testr.New(t), managed: entries, pace: slowest, recheck: time.Hour,
+	}
+	api, err := install(config, scheme, w.handler)
 	if err != nil {
 		t.Fatal(err)
 	}

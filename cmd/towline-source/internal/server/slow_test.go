@@ -105,6 +105,33 @@ func TestSlowPacks(t *testing.T) {
 	}
 }
 
+// TestEndedGrant: an open answer ends soon after the grant, and the client does not take the part for the whole.
+func TestEndedGrant(t *testing.T) {
+	w := serve(t)
+	w.handler.recheck = 50 * time.Millisecond
+	w.mirrors.MaxBytes, w.mirrors.MaxTotal = 1<<30, 1<<30
+	content := make([]byte, 8<<20)
+	_, _ = rand.Read(content)
+	commit := w.git.Commit("large", string(content))
+	path := source.Path(cluster, source.Name("default", w.git.URL))
+	body := strings.NewReader(fmt.Sprintf("0032want %s\n00000009done\n", commit))
+	answer, err := w.slow().Do(w.request(http.MethodPost, path+"/git-upload-pack", body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	w.hub.ended.Store(true)
+	for !w.limits.all.TryAcquire(10) { // until the end of the test
+		runtime.Gosched()
+	}
+	if read, err := io.Copy(io.Discard, answer.Body); err == nil || read > 4<<20 {
+		t.Errorf("the client reads %d bytes: %v", read, err)
+	}
+	if code, text := w.get(path + "/info/refs?service=git-upload-pack"); code != http.StatusNotFound || strings.TrimSpace(text) != absent {
+		t.Errorf("the next request gets %d %s", code, text)
+	}
+}
+
 // free returns whether a cluster has no request with managed resources.
 func (w *world) free(cluster string) bool {
 	w.limits.busy.mu.Lock()
