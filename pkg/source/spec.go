@@ -53,9 +53,16 @@ func Addresses(raw []byte) []string {
 // fullReference matches a full reference that git accepts, in the characters of usual servers.
 var fullReference = regexp.MustCompile(`^refs/[A-Za-z0-9_][A-Za-z0-9._/-]{0,200}$`)
 
-// Reference returns a targetRevision that is a full reference other than a branch or a tag, for example
+// shortForm matches the short form of the references of requests to merge on usual servers. Argo CD (3.5,
+// util/git/client.go) takes "pull/7/head" for "refs/pull/7/head".
+var shortForm = regexp.MustCompile(`^(pull|pull-requests|merge-requests|changes)/[0-9]`)
+
+// Reference returns the full reference other than a branch or a tag that a targetRevision names, for example
 // "refs/pull/7/head"; otherwise an empty text.
 func Reference(targetRevision string) string {
+	if shortForm.MatchString(targetRevision) {
+		targetRevision = "refs/" + targetRevision
+	}
 	switch {
 	case !fullReference.MatchString(targetRevision), strings.Contains(targetRevision, ".."), strings.Contains(targetRevision, "//"):
 		return ""
@@ -64,6 +71,11 @@ func Reference(targetRevision string) string {
 	}
 	return targetRevision
 }
+
+// IsCommit returns whether a targetRevision is a whole commit.
+func IsCommit(targetRevision string) bool { return wholeCommit.MatchString(targetRevision) }
+
+var wholeCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // Unsupported returns why the sources of a spec cannot come through the hub, with the remedy; empty for supported
 // sources.

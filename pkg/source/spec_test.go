@@ -86,10 +86,22 @@ func TestUnsupported(t *testing.T) {
 func TestReference(t *testing.T) {
 	for revision, want := range map[string]string{
 		"refs/pull/7/head": "refs/pull/7/head", "refs/merge-requests/3/head": "refs/merge-requests/3/head",
+		"pull/7/head": "refs/pull/7/head", "merge-requests/3/head": "refs/merge-requests/3/head", "pull/x": "", "pull/7/../x": "",
 		"main": "", "HEAD": "", "": "", "refs/heads/main": "", "refs/tags/v1": "", "refs/../x": "", "refs/-x": "", "refs/a b": "", "--upload-pack=x": "",
 	} {
 		if got := Reference(revision); got != want {
 			t.Errorf("the reference of %q is %q, not %q", revision, got, want)
+		}
+	}
+}
+
+func TestIsCommit(t *testing.T) {
+	for revision, want := range map[string]bool{
+		strings.Repeat("0123456789", 4): true, strings.Repeat("0123456789", 3): false, strings.Repeat("main-", 8): false,
+		strings.Repeat("0123456789", 4) + "0": false, "--upload-pack=" + strings.Repeat("a", 26): false,
+	} {
+		if got := IsCommit(revision); got != want {
+			t.Errorf("%q is a commit: %v", revision, got)
 		}
 	}
 }

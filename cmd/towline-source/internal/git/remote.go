@@ -119,6 +119,19 @@ func (m Mirror) Fetch(ctx context.Context, remote Remote, refs Refs, further []s
 	return nil
 }
 
+// FetchCommits fetches commits of the remote repository, each with a reference that keeps the commit. A Git server may lack or
+// refuse a commit: the mirror then has no such commit, and FetchCommits returns no error.
+func (m Mirror) FetchCommits(ctx context.Context, remote Remote, commits []string) error {
+	for _, commit := range commits {
+		_, err := run(ctx, m.Dir, remote.Env, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--",
+			remote.URL, commit+":refs/commits/"+commit)
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Size returns the bytes of the mirror's objects on the disk.
 func (m Mirror) Size() (int64, error) {
 	var total int64

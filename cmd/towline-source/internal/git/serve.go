@@ -90,6 +90,9 @@ func (m Mirror) Serve(w http.ResponseWriter, r *http.Request, path string) error
 		return nil // the client has left
 	}
 	failed, ok := errors.AsType[*Error](err)
+	if ok && strings.Contains(failed.Text, "not our ref") {
+		return nil // git has told the client
+	}
 	if ok && slices.ContainsFunc(misuses, func(part string) bool { return strings.Contains(failed.Text, part) }) {
 		return fmt.Errorf("%w: %w", ErrRequest, err)
 	}

@@ -133,12 +133,19 @@ func (s *Server) wait(r *http.Request) {
 // Commit commits a file on the branch main, pushes, and returns the commit.
 func (s *Server) Commit(file, text string) string {
 	s.Helper()
+	s.Prepare(file, text)
+	return s.Push("HEAD:refs/heads/main")
+}
+
+// Prepare commits a file without a push, and returns the commit.
+func (s *Server) Prepare(file, text string) string {
+	s.Helper()
 	if err := os.WriteFile(filepath.Join(s.work, file), []byte(text), 0o600); err != nil {
 		s.Fatal(err)
 	}
 	Git(s.T, s.work, "add", file)
 	Git(s.T, s.work, "commit", "--quiet", "--message", file)
-	return s.Push("HEAD:refs/heads/main")
+	return strings.TrimSpace(Git(s.T, s.work, "rev-parse", "HEAD"))
 }
 
 // Push pushes a refspec by force, and returns the commit of HEAD.

@@ -29,8 +29,9 @@ type Grant struct {
 	// cluster's Argo CD has a single address for the name, so the credentials of all AppProjects must be the same.
 	Projects []string
 
-	// References are the full references in targetRevisions, for example "refs/pull/7/head", besides branches and tags.
-	References []string
+	// References are the full references in targetRevisions, for example "refs/pull/7/head", besides branches and tags, and Commits
+	// the commits in targetRevisions.
+	References, Commits []string
 }
 
 // Grants reads the grants from a cache with the index of Setup.
@@ -86,6 +87,7 @@ func (g *Grant) add(more Grant) {
 	g.Address = more.Address
 	g.Projects = slices.Compact(slices.Sorted(slices.Values(append(g.Projects, more.Projects...))))
 	g.References = append(g.References, more.References...)
+	g.Commits = append(g.Commits, more.Commits...)
 }
 
 // All returns all grants of a cluster, each repository once, sorted by name.
@@ -152,6 +154,9 @@ func (g Grants) by(ctx context.Context, w *metav1.PartialObjectMetadata) ([]Gran
 		}
 		if ref := source.Reference(s.TargetRevision); ref != "" {
 			grant.References = []string{ref}
+		}
+		if source.IsCommit(s.TargetRevision) {
+			grant.Commits = []string{s.TargetRevision}
 		}
 		out = append(out, grant)
 	}

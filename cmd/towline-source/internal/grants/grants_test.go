@@ -134,3 +134,19 @@ func TestGrants(t *testing.T) {
 		})
 	}
 }
+
+// TestRevisions: a grant has the references and commits that the Applications name.
+func TestRevisions(t *testing.T) {
+	h := &hub{apps: map[client.ObjectKey]*argocd.Application{}}
+	commit := strings.Repeat("0a", 20)
+	for name, revision := range map[string]string{"a": "refs/pull/7/head", "b": commit, "c": "main", "d": "pull/8/head"} {
+		h.deliver(name, "one", "one")
+		app := h.apps[client.ObjectKey{Namespace: "argocd", Name: name}]
+		app.Spec.Raw = []byte(strings.ReplaceAll(string(app.Spec.Raw), "refs/pull/7/head", revision))
+	}
+	got, _, err := Grants{h}.Of(t.Context(), cluster, source.Name("one", repo))
+	slices.Sort(got.References)
+	if err != nil || !slices.Equal(got.References, []string{"refs/pull/7/head", "refs/pull/8/head"}) || !slices.Equal(got.Commits, []string{commit}) {
+		t.Errorf("the grant is %+v (%v)", got, err)
+	}
+}

@@ -31,6 +31,9 @@ type Repository struct {
 
 	// References are the full references besides branches and tags that the reader sees.
 	References []string
+
+	// Commits are commits that the reader may read, also if they are on no branch and no tag.
+	Commits []string
 }
 
 // key identifies the mirror of the repository.
@@ -186,6 +189,12 @@ func (m *Mirrors) Use(ctx context.Context, r Repository, wanted []string, place 
 	if err := m.refresh(ctx, e, r); err != nil {
 		return err
 	}
+	unnamed := func(commit string) bool { return !slices.Contains(r.Commits, commit) }
+	if commits := slices.DeleteFunc(slices.Clone(wanted), unnamed); len(commits) > 0 && !e.Has(ctx, commits) {
+		if err := m.fetchCommits(ctx, e, r, commits); err != nil {
+			return err
+		}
+	}
 	_, err = m.serve(ctx, e, r, nil, place, serve)
 	return err
 }
@@ -301,12 +310,7 @@ func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, 
 	asked, references := e.asked, slices.Sorted(maps.Keys(e.references))
 	m.mu.Unlock()
 	state, digest, err := m.update(ctx, e, r, references)
-	if err != nil {
-		err = &LookError{err}
-		if m.OnFailure != nil {
-			m.OnFailure(r.Address, err)
-		}
-	}
+	err = m.noted(r, err)
 	m.mu.Lock()
 	e.state, e.state.Checked, e.state.Err = state, m.now(), err
 	if err == nil {
@@ -322,21 +326,28 @@ func (m *Mirrors) look(ctx context.Context, e *entry, r Repository) (time.Time, 
 	return began, err
 }
 
+// noted returns the failure of a look as a LookError, after a call of OnFailure.
+func (m *Mirrors) noted(r Repository, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = &LookError{err}
+	if m.OnFailure != nil {
+		m.OnFailure(r.Address, err)
+	}
+	return err
+}
+
 // update reads the references of the repository, and fetches the content if the references differ from the mirror's.
 func (m *Mirrors) update(ctx context.Context, e *entry, r Repository, references []string) (State, string, error) {
 	m.mu.Lock()
 	state, before := e.state, e.digest
 	m.mu.Unlock()
-	secrets, err := os.MkdirTemp(m.keys(), "")
+	remote, forget, err := m.remote(r)
 	if err != nil {
 		return state, before, err
 	}
-	defer os.RemoveAll(secrets)
-	env, err := r.Credential.Environment(r.Address, secrets)
-	if err != nil {
-		return state, before, err
-	}
-	remote := git.Remote{URL: r.Address, Env: env}
+	defer forget()
 	lookCtx, cancel := context.WithTimeoutCause(ctx, m.LookTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.LookTimeout))
 	defer cancel()
 	refs, err := git.ReadRefs(lookCtx, remote, references)
@@ -350,9 +361,7 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository, references
 	if err := e.Create(ctx); err != nil {
 		return state, before, err
 	}
-	fetchCtx, cancel := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.FetchTimeout))
-	defer cancel()
-	if err := m.fetch(fetchCtx, e, remote, refs, references); err != nil {
+	if err := m.fetch(ctx, e, func(ctx context.Context) error { return e.Fetch(ctx, remote, refs, references) }); err != nil {
 		return state, before, err
 	}
 	state.References, state.Fetched, state.further = refs.Len(), m.now(), refs.Only(references)
@@ -362,8 +371,44 @@ func (m *Mirrors) update(ctx context.Context, e *entry, r Repository, references
 	return state, digest, nil
 }
 
-// fetch fetches a change, and gives up when the mirror exceeds the limit.
-func (m *Mirrors) fetch(ctx context.Context, e *entry, remote git.Remote, refs git.Refs, references []string) error {
+// remote returns the repository on the Git server, and a function that removes the files with the credential.
+func (m *Mirrors) remote(r Repository) (_ git.Remote, forget func(), err error) {
+	secrets, err := os.MkdirTemp(m.keys(), "")
+	if err != nil {
+		return git.Remote{}, nil, err
+	}
+	forget = func() { _ = os.RemoveAll(secrets) }
+	env, err := r.Credential.Environment(r.Address, secrets)
+	if err != nil {
+		forget()
+	}
+	return git.Remote{URL: r.Address, Env: env}, forget, err
+}
+
+// fetchCommits fetches commits that the mirror lacks. Requests at the same time share a fetch. The end of a request does not
+// end the fetch of the others.
+func (m *Mirrors) fetchCommits(ctx context.Context, e *entry, r Repository, commits []string) error {
+	done := m.group.DoChan(r.key()+"\x00"+strings.Join(commits, " "), func() (any, error) {
+		remote, forget, err := m.remote(r)
+		if err != nil {
+			return nil, m.noted(r, err)
+		}
+		defer forget()
+		err = m.fetch(context.WithoutCancel(ctx), e, func(ctx context.Context) error { return e.FetchCommits(ctx, remote, commits) })
+		return nil, m.noted(r, err)
+	})
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case result := <-done:
+		return result.Err
+	}
+}
+
+// fetch calls do, which fetches a change, and gives up when the mirror exceeds the limit, or after FetchTimeout.
+func (m *Mirrors) fetch(ctx context.Context, e *entry, do func(context.Context) error) error {
+	ctx, stop := context.WithTimeoutCause(ctx, m.FetchTimeout, fmt.Errorf("%w: %s", ErrNoAnswer, m.FetchTimeout))
+	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watched := make(chan struct{})
@@ -383,7 +428,7 @@ func (m *Mirrors) fetch(ctx context.Context, e *entry, remote git.Remote, refs g
 			}
 		}
 	}()
-	err := e.Fetch(ctx, remote, refs, references)
+	err := do(ctx)
 	cancel(nil)
 	<-watched
 	if errors.Is(err, ErrTooLarge) || m.tooLarge(e) {

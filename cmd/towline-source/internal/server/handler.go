@@ -85,7 +85,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, by user.Info, cl
 	r, end := h.whileGranted(w, r, cluster, name)
 	defer end()
 	answer := &begun{ResponseWriter: w}
-	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References}
+	repository := mirror.Repository{Address: grant.Address, Credential: access, References: grant.References, Commits: grant.Commits}
 	if err := h.answer(answer, r, path, repository, body, own); err != nil {
 		h.refuse(answer, err, cluster, name)
 	}

@@ -61,11 +61,11 @@ func (h *fakeHub) Of(_ context.Context, of, name string) (grants.Grant, bool, er
 	return h.grant, true, nil
 }
 
-// names changes the references of the grant.
-func (h *fakeHub) names(references []string) {
+// names changes the references and commits of the grant.
+func (h *fakeHub) names(references, commits []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.grant.References = references
+	h.grant.References, h.grant.Commits = references, commits
 }
 
 func (h *fakeHub) All(_ context.Context, of string) ([]grants.Grant, error) {
@@ -228,7 +228,7 @@ func TestReferences(t *testing.T) {
 		w.git.Push("HEAD:" + ref)
 	}
 	for _, own := range [][]string{{"refs/pull/7/head"}, {"refs/pull/8/head"}, nil} {
-		w.hub.names(append(slices.Clip(own), "refs/pull", "refs/pull/9/head")) // neither exists
+		w.hub.names(append(slices.Clip(own), "refs/pull", "refs/pull/9/head"), nil) // neither exists
 		want := append([]string{"HEAD", "refs/heads/main", "refs/heads/other"}, append(own, "refs/tags/v1")...)
 		for _, protocol := range []string{"0", "2"} {
 			out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "ls-remote", "--quiet", "URL")
@@ -243,6 +243,38 @@ func TestReferences(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("protocol %s: a cluster with %v sees %v", protocol, own, got)
 			}
+		}
+	}
+}
+
+// TestCommits: a cluster can fetch a commit on no branch and no tag that an Application names. An absent commit is no
+// obstacle for the rest of the repository, and is served when it is there.
+func TestCommits(t *testing.T) {
+	w := serve(t)
+	name := source.Name("default", w.git.URL)
+	for i, protocol := range []string{"0", "2"} {
+		dir := filepath.Join(t.TempDir(), "clone")
+		commit := w.git.Prepare("protocol"+protocol, "new")
+		w.hub.names(nil, []string{commit})
+		if out, err := w.client(cluster, name, "-c", "protocol.version="+protocol, "clone", "--quiet", "URL", dir); err != nil {
+			t.Fatalf("protocol %s: %v\n%s", protocol, err, out)
+		}
+		fetch := []string{"-c", "protocol.version=" + protocol, "-C", dir, "fetch", "--quiet", "origin", commit}
+		if out, err := w.client(cluster, name, fetch...); err == nil || !strings.Contains(out, "not our ref "+commit) {
+			t.Errorf("protocol %s: an absent commit: %v\n%s", protocol, err, out)
+		}
+		w.git.Push(fmt.Sprintf("HEAD:refs/pull/%d/head", i))
+		if out, err := w.client(cluster, name, fetch...); err != nil {
+			t.Errorf("protocol %s: %v\n%s", protocol, err, out)
+		}
+		if got := strings.TrimSpace(gittest.Git(t, dir, "rev-parse", "FETCH_HEAD")); got != commit {
+			t.Errorf("protocol %s: fetched %s, not %s", protocol, got, commit)
+		}
+		unnamed := w.git.Prepare("unnamed"+protocol, "new")
+		w.git.Push(fmt.Sprintf("HEAD:refs/pull/1%d/head", i))
+		fetch[len(fetch)-1] = unnamed
+		if out, err := w.client(cluster, name, fetch...); err == nil || !strings.Contains(out, "not our ref "+unnamed) {
+			t.Errorf("protocol %s: a commit that no Application names: %v\n%s", protocol, err, out)
 		}
 	}
 }
