@@ -28,8 +28,8 @@ exit 0
 var checks = map[string]func([]string) error{
 	"helm": checkHelm, "kubectl": checkKubectl, "make": checkMake, "towline": checkTowline, "go": checkGo,
 	"towline-maestro": checkTowlineMaestro,
-	"argocd":          nil, "clusteradm": nil, "cosign": nil, "docker": nil, "gh": nil, "git": nil, "install": nil, "jq": nil, "kind": nil,
-	"operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
+	"argocd":          nil, "argocd-agent": nil, "clusteradm": nil, "cosign": nil, "docker": nil, "gh": nil, "git": nil, "install": nil, "jq": nil,
+	"kind": nil, "operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
 }
 
 // checkShell runs a block with bash and with recorders in place of all programs. checkShell then checks the recorded

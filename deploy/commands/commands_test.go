@@ -30,6 +30,7 @@ const root = "../.."
 // notRun are the programs of the documentation not run by the test, each with the reason.
 var notRun = map[string]string{
 	"argocd":       "it needs an argocd-server: e2e/suite runs these commands",
+	"argocd-agent": "it needs certificates and a fleet",
 	"clusteradm":   "it needs Docker and the internet",
 	"cosign":       "it needs a published release",
 	"docker":       "it needs a container engine",
