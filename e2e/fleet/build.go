@@ -238,6 +238,8 @@ func (b *Builder) compile(ctx context.Context, source, folder string, set progra
 	if _, err := os.Stat(target); err == nil {
 		return nil
 	}
+	// The first time, Go downloads the modules here, for minutes with a slow network.
+	fmt.Fprintf(b.Progress, "building %s (%d of %d): reading its modules\n", prog.name, run.n, run.total)
 	flags, err := set.flags(ctx, source)
 	if err != nil {
 		return err
