@@ -99,6 +99,29 @@ func (g *Git) Branch(ctx context.Context, repo, branch, revision string) error {
 	return err
 }
 
+// Reference points a full reference, for example refs/pull/7/head, to a revision. It also moves an existing reference.
+func (g *Git) Reference(ctx context.Context, repo, reference, revision string) error {
+	_, err := git(ctx, g.bare(repo), "update-ref", reference, revision)
+	return err
+}
+
+// Submodule adds a submodule at a revision to branch main, and returns the new revision. address is the submodule's address in
+// the file .gitmodules.
+func (g *Git) Submodule(ctx context.Context, repo, path, address, revision string) (string, error) {
+	return g.change(ctx, repo, "Add "+path, func(work string) error {
+		for _, args := range [][]string{
+			{"config", "--file=.gitmodules", "submodule." + path + ".path", path},
+			{"config", "--file=.gitmodules", "submodule." + path + ".url", address},
+			{"update-index", "--add", "--cacheinfo", "160000," + revision + "," + path},
+		} {
+			if _, err := git(ctx, work, args...); err != nil {
+				return err
+			}
+		}
+		return os.MkdirAll(filepath.Join(work, path), 0o755) // without the folder, the commit removes the submodule
+	})
+}
+
 // Protect makes a repository require a user and a password from now on. It also replaces an earlier account.
 func (g *Git) Protect(repo, user, password string) error {
 	return os.WriteFile(filepath.Join(g.bare(repo), accountFile), []byte(user+":"+password), 0o600)

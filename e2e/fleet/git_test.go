@@ -84,6 +84,35 @@ func TestGitTakesPushesAndCommitsOnTop(t *testing.T) {
 	}
 }
 
+func TestGitServesReferencesAndSubmodules(t *testing.T) {
+	g, ctx := serveGit(t), t.Context()
+	first, err := g.Head(ctx, AppsRepo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Reference(ctx, AppsRepo, "refs/pull/7/head", first); err != nil {
+		t.Fatal(err)
+	}
+	second, err := g.Submodule(ctx, AppsRepo, "lib", "../lib.git", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Commit(ctx, AppsRepo, map[string]string{"new.yaml": "a: 1\n"}, "Add new"); err != nil {
+		t.Fatal(err)
+	}
+	refs, err := git(ctx, "", "ls-remote", g.URL(AppsRepo))
+	if err != nil || !strings.Contains(refs, first+"\trefs/pull/7/head") || strings.Contains(refs, second) {
+		t.Errorf("got %s, %v", refs, err)
+	}
+	tree, err := git(ctx, g.bare(AppsRepo), "ls-tree", "main", "lib")
+	if err != nil || !strings.HasPrefix(tree, "160000 commit "+first) {
+		t.Errorf("got %s, %v", tree, err)
+	}
+	if modules, err := g.Read(ctx, AppsRepo, ".gitmodules"); err != nil || !strings.Contains(modules, "url = ../lib.git") {
+		t.Errorf("got %s, %v", modules, err)
+	}
+}
+
 func TestGitCommitsFromManySides(t *testing.T) {
 	g := serveGit(t)
 	var wait sync.WaitGroup
