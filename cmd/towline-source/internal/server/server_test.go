@@ -292,21 +292,36 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// A repository of a different cluster gets the same answer as a repository that does not exist.
+// A repository of a different cluster gets the same answer as a repository that does not exist, after the same time. A look
+// at the Git server or at a mirror would take several milliseconds.
 func TestAbsent(t *testing.T) {
 	w := serve(t)
 	name := source.Name("default", w.git.URL)
 	path := func(cluster, name string) string {
 		return source.Path(cluster, name) + "/info/refs?service=git-upload-pack"
 	}
-	codeA, a := w.get(path("cluster2", name))
-	codeB, b := w.get(path("cluster2", "no-such-repository"))
-	if codeA != http.StatusNotFound || codeA != codeB || a != b {
-		t.Errorf("the answers are %d %q and %d %q", codeA, a, codeB, b)
-	}
 	if code, body := w.get(path(cluster, name)); code != http.StatusOK || !strings.Contains(body, "git-upload-pack") {
 		t.Errorf("the own cluster gets %d %q", code, body)
 	}
+	absentName := source.Name("default", "https://git.example.com/apps.git")
+	var times, timesAbsent []time.Duration
+	for range 200 {
+		began := time.Now()
+		code, text := w.get(path("cluster2", name))
+		times, began = append(times, time.Since(began)), time.Now()
+		codeAbsent, textAbsent := w.get(path("cluster2", absentName))
+		timesAbsent = append(timesAbsent, time.Since(began))
+		if code != http.StatusNotFound || code != codeAbsent || text != textAbsent {
+			t.Fatalf("the answers are %d %q and %d %q", code, text, codeAbsent, textAbsent)
+		}
+	}
+	slices.Sort(times)
+	slices.Sort(timesAbsent)
+	foreign, none := times[len(times)/2], timesAbsent[len(timesAbsent)/2]
+	if max(foreign, none) > 2*min(foreign, none)+time.Millisecond {
+		t.Errorf("a foreign repository is absent after %s, and an absent repository after %s", foreign, none)
+	}
+	t.Logf("medians of %d requests: %s for a foreign repository, %s for an absent repository", len(times), foreign, none)
 }
 
 func TestRefusedRequests(t *testing.T) {
