@@ -4,24 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
+	"testing/fstest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -30,153 +24,16 @@ import (
 	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/source"
 )
 
-// hubPassword is the password of the Git server over HTTPS. Only the hub has the password.
-const hubPassword = "password-that-only-the-hub-has"
-
-// secureGit serves the repositories of the fleet's Git server over HTTPS, for the account of the hub only.
-type secureGit struct {
-	*httptest.Server
-
-	// password is the accepted password. down makes each request fail, and cut ends each answer with content early.
-	password  atomic.Value
-	down, cut atomic.Bool
-
-	// hanging lets each request wait; nil for a server that answers.
-	hanging atomic.Pointer[pause]
-
-	mu   sync.Mutex
-	seen []string
-}
-
-// newSecureGit returns a running server, which stops with the specs.
-func newSecureGit() *secureGit {
-	to, err := url.Parse(f.Git.URL(""))
-	Expect(err).NotTo(HaveOccurred())
-	to.Path = ""
-	s := &secureGit{}
-	s.password.Store(hubPassword)
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		if password != "" { // git first asks without a password
-			s.mu.Lock()
-			s.seen = append(s.seen, user+" "+r.UserAgent())
-			s.mu.Unlock()
-		}
-		switch {
-		case s.hanging.Load().wait(r) != nil:
-		case s.down.Load():
-			http.Error(w, "down", http.StatusServiceUnavailable)
-		case user != "hub" || password != s.password.Load():
-			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
-		default:
-			r.Header.Del("Authorization")
-			if s.cut.Load() && r.Method == http.MethodPost {
-				w = &cutOff{ResponseWriter: w}
-			}
-			proxy.ServeHTTP(w, r)
-		}
-	}))
-	DeferCleanup(s.Close)
-	return s
-}
-
-// pause is the state of a server that does not answer.
-type pause struct {
-	over chan struct{}
-	held atomic.Int32 // the requests so far
-}
-
-// wait waits for the end of the state, or for the end of the request with an error.
-func (h *pause) wait(r *http.Request) error {
-	if h == nil {
-		return nil
-	}
-	h.held.Add(1)
-	select {
-	case <-h.over:
-		return nil
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
-}
-
-// hang makes each request wait, until the returned function is called.
-func (s *secureGit) hang() (answer func()) {
-	h := &pause{over: make(chan struct{})}
-	s.hanging.Store(h)
-	return sync.OnceFunc(func() {
-		s.hanging.Store(nil)
-		close(h.over)
-	})
-}
-
-// held returns the number of requests that the hanging server has got.
-func (s *secureGit) held() int32 {
-	if h := s.hanging.Load(); h != nil {
-		return h.held.Load()
-	}
-	return 0
-}
-
-// cutOff ends an answer after its first bytes, as a broken connection does.
-type cutOff struct {
-	http.ResponseWriter
-	sent int
-}
-
-func (c *cutOff) Write(p []byte) (int, error) {
-	const most = 64
-	if c.sent += len(p); c.sent > most {
-		panic(http.ErrAbortHandler)
-	}
-	return c.ResponseWriter.Write(p)
-}
-
-// repo returns the address of a repository, as the user writes it.
-func (s *secureGit) repo(name string) string { return s.URL + "/" + name + ".git" }
-
-// address returns the host and port of the server.
-func (s *secureGit) address() string { return strings.TrimPrefix(s.URL, "https://") }
-
-// clients returns the accounts and programs of all requests so far.
-func (s *secureGit) clients() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.seen...)
-}
-
-// trustOnHub gives the hub's Argo CD the certificate and a password of the server.
-func (s *secureGit) trustOnHub(ctx context.Context, password string) {
-	GinkgoHelper()
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	manifest, err := json.Marshal(&corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: sourceproxy.CertificatesConfigMap},
-		Data:       map[string]string{"127.0.0.1": string(certificate)},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	apply(ctx, string(manifest))
-	manifest, err = json.Marshal(&corev1.Secret{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: argocdNamespace, Name: "secure-git", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeRepoCreds},
-		},
-		StringData: map[string]string{"url": s.URL, "username": "hub", "password": password},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	apply(ctx, string(manifest))
-}
-
-// push tells the hub's argocd-server about a commit on the branch main, as GitHub's webhook does.
-func (s *secureGit) push(ctx context.Context, repo, sha string, files ...string) {
+// callWebhook tells the hub's argocd-server about a commit on the branch main of a repository, as GitHub's webhook does.
+func callWebhook(ctx context.Context, repo, sha string, files ...string) {
 	GinkgoHelper()
 	body, err := json.Marshal(map[string]any{
 		"ref": "refs/heads/main", "after": sha, "before": strings.Repeat("0", 40),
-		"repository": map[string]any{"html_url": s.URL + "/" + repo, "default_branch": "main"},
+		"repository": map[string]any{"html_url": strings.TrimSuffix(repo, ".git"), "default_branch": "main"},
 		"commits":    []any{map[string]any{"id": sha, "modified": files, "added": []string{}, "removed": []string{}}},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -212,6 +69,60 @@ func from(repo, path string) map[string]any {
 	return map[string]any{"repoURL": repo, "path": path, "targetRevision": "main"}
 }
 
+// configFile is the path of the ConfigMap in configContent.
+const configFile = "plain/config.yaml"
+
+// configContent returns the content of a repository: a ConfigMap with a value.
+func configContent(value string) fstest.MapFS {
+	return fstest.MapFS{configFile: {Data: []byte(configOf(value)), Mode: 0o644}}
+}
+
+// configOf returns the ConfigMap with a value.
+func configOf(value string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {value: \"" + value + "\"}\n"
+}
+
+// setValue commits a value of configContent on the branch main, and returns the commit.
+func setValue(ctx context.Context, repo, value string) string {
+	GinkgoHelper()
+	sha, err := f.Git.Commit(ctx, repo, map[string]string{configFile: configOf(value)}, "Set "+value)
+	Expect(err).NotTo(HaveOccurred())
+	return sha
+}
+
+// through makes an Application that reads through the hub.
+func through(ctx context.Context, name, on string, sources ...map[string]any) {
+	GinkgoHelper()
+	standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
+		b.Spec(sourceSpec(name, sources...)).Annotation(apis.AnnotationSource, apis.SourceHub)
+	})
+}
+
+// follows expects that the Application of configContent reaches a commit and its value.
+func follows(ctx context.Context, on, name, sha, value string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		hardRefresh(ctx, on, name)
+		app, err := read(hub, named(name))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(app.Status.Sync.Revision).To(Equal(sha))
+	}).WithPolling(2 * time.Second).Should(Succeed())
+	Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", value)))
+	expectNoCondition(ctx, name, "ComparisonError")
+}
+
+// refusedRead lets the cluster compare the Application until the condition appears, and returns the message. A look at the
+// Git server a moment ago counts for towline-source.
+func refusedRead(ctx context.Context, on, name, says string) (message string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) (_ string, err error) {
+		hardRefresh(ctx, on, name)
+		message, err = conditionMessage(ctx, name, "ComparisonError")
+		return message, err
+	}).WithPolling(2 * time.Second).Should(ContainSubstring(says))
+	return message
+}
+
 // useHelm puts Helm into the folder of the fleet's programs, for Argo CD's repo servers.
 func useHelm(ctx context.Context) {
 	GinkgoHelper()
@@ -221,6 +132,26 @@ func useHelm(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	_ = os.Remove(f.Program("helm"))
 	Expect(os.Symlink(strings.TrimSpace(string(out)), f.Program("helm"))).To(Succeed())
+}
+
+// serveRepositories runs a Git server over HTTPS, and towline-source with the account of the Git server, until the specs end.
+// The clusters have the add-on of the agent.
+func serveRepositories(ctx context.Context) (*secureGit, *fleet.Process) {
+	GinkgoHelper()
+	git := newSecureGit()
+	git.trustOnHub(ctx, hubPassword)
+	DeferCleanup(func(ctx context.Context) {
+		Expect(hub.Delete(ctx, secretOn(argocdNamespace, "secure-git"))).To(Succeed())
+	})
+	server, err := towline.RunSource(ctx, f)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "apiservice", source.APIService) // without a server, the hub could delete no namespace
+		Expect(err).NotTo(HaveOccurred())
+		server.Stop()
+	})
+	installAddOn(ctx, "agent-source")
+	return git, server
 }
 
 // openDoor runs the agent of a cluster with its door, and gives the cluster's Argo CD the agent's authority, as the
@@ -261,6 +192,8 @@ func openDoor(ctx context.Context, on string) (agent *towline.Agent, address str
 func isolate(ctx context.Context, on, door string) (*fleet.Netns, bool) {
 	GinkgoHelper()
 	if os.Geteuid() != 0 {
+		AddReportEntry(fmt.Sprintf("without the rights of root, the repo server of %s stays in the network of the Git servers: "+
+			"the specs do not show that the cluster works without a way to Git", on))
 		return nil, false
 	}
 	ns, back, err := f.Cluster(on).IsolateRepoServer(ctx, door)
@@ -308,16 +241,26 @@ func askHub(ctx context.Context, agentOf, path string) (int, string) {
 // requestAs sends a request to the hub with the identity of a cluster's agent, and returns the code and the text.
 func requestAs(ctx context.Context, agentOf, method, path string, body io.Reader) (int, string) {
 	GinkgoHelper()
+	code, text, err := sendAs(ctx, agentOf, method, path, body, "")
+	Expect(err).NotTo(HaveOccurred())
+	return code, text
+}
+
+// sendAs is requestAs with the header Git-Protocol. The error is about an answer that ends early.
+func sendAs(ctx context.Context, agentOf, method, path string, body io.Reader, protocol string) (int, string, error) {
+	GinkgoHelper()
 	config, err := clientcmd.BuildConfigFromFlags("", towline.AddOnKubeconfig(f, agentOf))
 	Expect(err).NotTo(HaveOccurred())
 	client, err := rest.HTTPClientFor(config)
 	Expect(err).NotTo(HaveOccurred())
 	req, err := http.NewRequestWithContext(ctx, method, config.Host+path, body)
 	Expect(err).NotTo(HaveOccurred())
+	if protocol != "" {
+		req.Header.Set("Git-Protocol", protocol)
+	}
 	resp, err := client.Do(req)
 	Expect(err).NotTo(HaveOccurred())
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return resp.StatusCode, string(text)
+	return resp.StatusCode, string(text), err
 }
