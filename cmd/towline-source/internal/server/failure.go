@@ -9,11 +9,12 @@ import (
 	"github.com/towline-io/towline/cmd/towline-source/internal/credential"
 	"github.com/towline-io/towline/cmd/towline-source/internal/git"
 	"github.com/towline-io/towline/cmd/towline-source/internal/mirror"
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // A failure is why the hub cannot serve a repository.
 type failure struct {
-	// reason is the label in the metrics.
+	// reason is the label in the metrics, and the reason in the status of a Repository.
 	reason string
 
 	// text and remedy go to the cluster. They name no server and no credential.
@@ -116,6 +117,12 @@ var (
 		remedy: "see the error of git on the hub",
 	}
 )
+
+// told returns an error in the form of the status of a Repository.
+func told(err error) source.Failure {
+	why := failureOf(err)
+	return source.Failure{Error: err.Error(), Reason: why.reason, Message: why.text}
+}
 
 // failureOf returns why a request failed.
 func failureOf(err error) failure {

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -388,6 +389,12 @@ func TestErrorTexts(t *testing.T) {
 			if err := os.Rename(keys+"-away", keys); err != nil {
 				t.Fatal(err)
 			}
+		}
+		_, status := w.get(strings.TrimSuffix(source.Path(cluster, w.hub.grant.Name), "/"+source.Proxy))
+		var shown Repository
+		if err := json.Unmarshal([]byte(status), &shown); err != nil || shown.Status.Error == "" || shown.Status.Reason == "" ||
+			!strings.Contains(shown.Status.Message, test.says) {
+			t.Errorf("%s: the status shows %s (%v)", title, status, err)
 		}
 		if code != cmp.Or(test.code, http.StatusFailedDependency) || !strings.Contains(body, test.says) ||
 			!strings.Contains(body, "kubectl get repositories -n "+cluster+" "+w.hub.grant.Name) {

@@ -103,7 +103,7 @@ func (s *repositories) repository(ctx context.Context, cluster string, grant gra
 	}
 	access, err := s.hub.Credential(ctx, grant)
 	if err != nil {
-		out.Status.Error = err.Error()
+		out.Status.Failure = told(err)
 		return out
 	}
 	out.Status.Secrets = access.Secrets
@@ -114,7 +114,7 @@ func (s *repositories) repository(ctx context.Context, cluster string, grant gra
 	out.Status.LastChecked, out.Status.LastFetched = timeOf(state.Checked), timeOf(state.Fetched)
 	out.Status.References, out.Status.Bytes = state.References, state.Bytes
 	if state.Err != nil {
-		out.Status.Error = state.Err.Error()
+		out.Status.Failure = told(state.Err)
 	}
 	return out
 }
@@ -135,6 +135,7 @@ func (s *repositories) ConvertToTable(_ context.Context, object, _ runtime.Objec
 		{Name: "Checked", Type: "string"},
 		{Name: "Fetched", Type: "string"},
 		{Name: "Size", Type: "string"},
+		{Name: "Reason", Type: "string"},
 		{Name: "Error", Type: "string"},
 	}}
 	switch o := object.(type) {
@@ -162,7 +163,8 @@ func row(r *Repository) metav1.TableRow {
 	return metav1.TableRow{
 		Object: runtime.RawExtension{Object: r},
 		Cells: []any{
-			r.Name, r.Spec.Address, r.Spec.Project, age(r.Status.LastChecked), age(r.Status.LastFetched), sizeOf(r.Status.Bytes), r.Status.Error,
+			r.Name, r.Spec.Address, r.Spec.Project, age(r.Status.LastChecked), age(r.Status.LastFetched), sizeOf(r.Status.Bytes),
+			r.Status.Reason, r.Status.Error,
 		},
 	}
 }

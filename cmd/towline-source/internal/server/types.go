@@ -3,6 +3,8 @@ package server
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/towline-io/towline/pkg/source"
 )
 
 // Repository is a repository that the cluster of the namespace may read through the hub. Administrators read the
@@ -30,9 +32,9 @@ type RepositoryStatus struct {
 	// Secrets are the names of the Secrets with the credential; empty for a public repository.
 	Secrets []string `json:"secrets,omitempty"`
 
-	// LastChecked is the time of the last look at the Git server, and Error the error of the look.
-	LastChecked *metav1.Time `json:"lastChecked,omitempty"`
-	Error       string       `json:"error,omitempty"`
+	// LastChecked is the time of the last look at the Git server, and Failure the result of a failed look.
+	LastChecked    *metav1.Time `json:"lastChecked,omitempty"`
+	source.Failure `json:",inline"`
 
 	// LastFetched is the time of the last fetch of a change.
 	LastFetched *metav1.Time `json:"lastFetched,omitempty"`
