@@ -78,7 +78,10 @@ func agent(ctx context.Context, c client.Reader, cluster string, into *why.Agent
 	template, err := Get(ctx, c, types.NamespacedName{Name: check.AddOnAgent}, objectOf(addOns.WithKind("AddOnTemplate")))
 	if template != nil && err == nil {
 		manifests, _ := Manifests(template) // an unreadable template has no agent
-		into.Silent = !slices.ContainsFunc(Containers(manifests), func(container map[string]any) bool { return Has(container, FlagManagedResources) })
+		without := func(flag string) bool {
+			return !slices.ContainsFunc(Containers(manifests), func(container map[string]any) bool { return Has(container, flag) })
+		}
+		into.Silent, into.Closed = without(FlagManagedResources), without(FlagSource)
 	}
 	return ignoreForbidden(err)
 }

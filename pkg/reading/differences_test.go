@@ -39,25 +39,29 @@ func (a answers) List(context.Context, client.ObjectList, ...client.ListOption) 
 	return errors.New("no list is needed")
 }
 
+// status returns an object with a status.
+func status(of map[string]any) map[string]any { return map[string]any{"status": of} }
+
+// template returns an AddOnTemplate whose agent has arguments.
+func template(args ...any) map[string]any {
+	container := map[string]any{"containers": []any{map[string]any{"args": args}}}
+	manifest := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": container}}}
+	return map[string]any{"spec": map[string]any{"agentSpec": map[string]any{"workload": map[string]any{"manifests": []any{manifest}}}}}
+}
+
 // TestDifferences: the facts come from the answer of towline-source, and otherwise from the objects on the hub.
 func TestDifferences(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "a", nil)
 	unserved := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "a", "404 page not found", 0, true)
 	absent := apierrors.NewNotFound(schema.GroupResource{Resource: managedresources.Resource}, "a")
 	away := apierrors.NewServiceUnavailable("no endpoints")
-	status := func(of map[string]any) map[string]any { return map[string]any{"status": of} }
 	conditions := func(available, message string) map[string]any {
 		return status(map[string]any{"conditions": []any{
 			map[string]any{"type": "Other", "status": "False"}, map[string]any{"type": "Available", "status": available, "message": message},
 		}})
 	}
 	notSent := status(map[string]any{"reason": "NotSent"})
-	template := func(args ...any) map[string]any {
-		container := map[string]any{"containers": []any{map[string]any{"args": args}}}
-		manifest := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": container}}}
-		return map[string]any{"spec": map[string]any{"agentSpec": map[string]any{"workload": map[string]any{"manifests": []any{manifest}}}}}
-	}
-	sends := template("agent", "--argocd-managed-resources=argocd")
+	sends := template("agent", "--argocd-managed-resources=argocd", "--source-bind-address=:8443")
 	for title, tc := range map[string]struct {
 		hub  answers
 		want why.Differences
@@ -85,7 +89,7 @@ func TestDifferences(t *testing.T) {
 		},
 		"a silent agent": {
 			answers{managedresources.Kind: notSent, "ManagedClusterAddOn": conditions("True", ""), "AddOnTemplate": template("agent")},
-			why.Differences{Status: managedresources.Status{Reason: managedresources.ReasonNotSent}, Agent: why.AgentState{Silent: true}},
+			why.Differences{Status: managedresources.Status{Reason: managedresources.ReasonNotSent}, Agent: why.AgentState{Silent: true, Closed: true}},
 		},
 		"an agent that is away": {
 			answers{managedresources.Kind: notSent, "ManagedClusterAddOn": conditions("Unknown", ""), "AddOnTemplate": sends},

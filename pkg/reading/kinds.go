@@ -55,6 +55,8 @@ func Mapper() meta.RESTMapper {
 	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport", "ApplicationReport")
 	add(meta.RESTScopeNamespace, addOns, "ManagedClusterAddOn")
 	add(meta.RESTScopeRoot, addOns, "AddOnTemplate")
+	repositories := source.GroupVersion.WithResource(source.Resource)
+	m.AddSpecific(source.GroupVersion.WithKind(source.Kind), repositories, repositories, meta.RESTScopeNamespace)
 	managed := source.GroupVersion.WithResource(managedresources.Resource)
 	m.AddSpecific(source.GroupVersion.WithKind(managedresources.Kind), managed, managed, meta.RESTScopeNamespace)
 	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1.GroupVersion), "ManagedCluster")

@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,14 +18,52 @@ import (
 // apiServices is the API group of APIServices.
 var apiServices = schema.GroupVersion{Group: "apiregistration.k8s.io", Version: "v1"}
 
-// Source reads the state of towline-source into the facts, if the cluster reads the Application's repositories through
-// the hub. The state stays nil if the user may not read it.
+// Source reads the way of the Application's repositories through the hub into the facts, if the cluster reads through the
+// hub: the states of towline-source and of the cluster's agent, and the first repository that the hub cannot read. A
+// fact stays empty if the user may not read the fact.
 func Source(ctx context.Context, c client.Reader, f *why.Facts) (err error) {
-	if !f.ThroughHub() {
+	if !f.ThroughHub() || f.App.Cluster() == "" {
 		return nil
 	}
-	f.Source, err = SourceState(ctx, c)
-	return ignoreForbidden(err)
+	if f.Source, err = SourceState(ctx, c); ignoreForbidden(err) != nil {
+		return err
+	}
+	if err := agent(ctx, c, f.App.Cluster(), &f.Agent); err != nil {
+		return err
+	}
+	return repository(ctx, c, f)
+}
+
+// repository reads the first repository of the Application that the hub cannot read.
+func repository(ctx context.Context, c client.Reader, f *why.Facts) error {
+	if problem, _ := f.Source.Problem(); problem != "" {
+		return nil
+	}
+	for _, address := range source.Addresses(f.App.Spec.Raw) {
+		key := types.NamespacedName{Namespace: f.App.Cluster(), Name: source.Name(f.App.Project(), address)}
+		of, err := Get(ctx, c, key, objectOf(source.GroupVersion.WithKind(source.Kind)))
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			f.Source = &why.SourceState{Unavailable: err.Error()}
+			return nil //nolint:nilerr // the user gets the error as the state of towline-source
+		case of == nil: // Towline has not delivered the Application with this repository
+			continue
+		}
+		status, _, _ := unstructured.NestedMap(of.Object, "status")
+		out := &why.Repository{Name: key.Name, Address: address}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &out.Failure); err != nil {
+			return err
+		}
+		if out.Error != "" {
+			f.Repository = out
+			return nil
+		}
+	}
+	return nil
 }
 
 // ignoreForbidden returns nil for a refused read.

@@ -9,6 +9,9 @@ import (
 // FlagManagedResources is the option of the agents to send managed resources.
 const FlagManagedResources = "--argocd-managed-resources"
 
+// FlagSource is the option of the agents to serve repositories of the hub.
+const FlagSource = "--source-bind-address"
+
 // Manifests returns the manifests of an AddOnTemplate. The error is about a value that is not a list.
 func Manifests(template *unstructured.Unstructured) ([]any, error) {
 	manifests, _, err := unstructured.NestedSlice(template.Object, "spec", "agentSpec", "workload", "manifests")

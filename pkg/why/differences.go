@@ -35,14 +35,16 @@ type AgentState struct {
 	// Missing is true without the agent's add-on. Unavailable is true for an add-on that is not available.
 	Missing, Unavailable bool
 
-	// Silent is true if the agents run without the option to send managed resources.
-	Silent bool
+	// Silent is true if the agents run without the option to send managed resources. Closed is true if the agents run
+	// without the option to serve repositories of the hub.
+	Silent, Closed bool
 }
 
 // The commands for differences.
 const (
 	differencesPage = "see docs/argocd-ui.md, Differences and manifests"
 	sourceLog       = "kubectl logs -A -l app.kubernetes.io/name=towline-source --prefix"
+	agentAddOn      = "kubectl -n CLUSTER describe managedclusteraddon towline-agent"
 	agentLog        = "kubectl -n open-cluster-management-agent-addon logs deployment/towline-agent # on the cluster"
 )
 
@@ -103,7 +105,7 @@ func (d *Differences) notSent(k *Link) {
 	case d.Agent.Silent:
 		k.State, k.Message = Off, "the agents run without --argocd-managed-resources"
 	case d.Agent.Unavailable:
-		k.Message, k.Do = "the agent of the cluster does not answer the hub", "kubectl -n CLUSTER describe managedclusteraddon towline-agent"
+		k.Message, k.Do = "the agent of the cluster does not answer the hub", agentAddOn
 	default:
 		k.Message = "the agent of the cluster has sent nothing within the last hour. A new agent needs a moment. Otherwise the agent does not reach " +
 			"the Redis of its Argo CD, or the hub"

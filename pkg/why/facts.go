@@ -36,8 +36,11 @@ type Facts struct {
 	Managed *managedcluster.Facts
 
 	// Source is the state of towline-source, for an Application whose cluster reads the repositories through the hub; nil
-	// if unreadable, and for all other Applications.
-	Source *SourceState
+	// if unreadable, and for all other Applications. Agent is the state of the cluster's agent, and Repository the first
+	// repository of the Application that the hub cannot read; nil for none.
+	Source     *SourceState
+	Agent      AgentState
+	Repository *Repository
 
 	// Differences are the facts about differences in the hub's Argo CD; nil if not read.
 	Differences *Differences
