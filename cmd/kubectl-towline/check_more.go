@@ -62,12 +62,13 @@ func (r *factReader) argoAddOn(ctx context.Context) error {
 // unlabelled finds Applications with a cluster but without the pull label.
 func (r *factReader) unlabelled(ctx context.Context) error {
 	out := []string{}
+	r.facts.ThroughHub = map[string]int{}
 	err := eachMetadata(ctx, r, applicationKind, func(m *metav1.PartialObjectMetadata) {
 		if check.Unlabelled(m) {
 			out = append(out, m.Namespace+"/"+m.Name)
 		}
 		if _, pulled := m.Labels[apis.LabelPull]; pulled && m.Annotations[apis.AnnotationSource] == apis.SourceHub {
-			r.facts.ThroughHub++
+			r.facts.ThroughHub[m.Annotations[apis.AnnotationCluster]]++
 		}
 		if app := (&argocd.Application{ObjectMeta: m.ObjectMeta}); r.sample == nil && app.Pulled() && app.Cluster() != "" {
 			r.sample = app

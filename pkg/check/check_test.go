@@ -168,8 +168,17 @@ func TestChecks(t *testing.T) {
 			"the add-on towline-agent is missing. Without new commits: c1"},
 		"the add-ons of a cluster without Git unread": {check.Installation,
 			gitless(func(f *check.Facts) { f.Clusters[0].AddOns = nil }, unread(check.AddOns)), sources, why.OK, "answers for c1"},
-		"only Applications read through the hub": {check.Installation, func(f *check.Facts) { f.ThroughHub, f.Source = 2, &why.SourceState{Missing: true} },
-			sources, why.Blocked, "Applications with the annotation (2)"},
+		"only Applications read through the hub": {check.Installation, func(f *check.Facts) {
+			f.ThroughHub, f.Source = map[string]int{"c1": 1, "c2": 1}, &why.SourceState{Missing: true}
+		}, sources, why.Blocked, "Applications with the annotation (2)"},
+		"no agent for Applications that read through the hub": {check.Installation, func(f *check.Facts) {
+			f.ThroughHub, f.Source, f.Door = map[string]int{"c1": 1, "gone": 1}, &why.SourceState{}, true
+			delete(f.Clusters[0].AddOns, check.AddOnAgent)
+		}, sources, why.Blocked, "the add-on towline-agent is missing. Without new commits: c1"},
+		"no agent for Applications of another cluster": {check.Installation, func(f *check.Facts) {
+			f.ThroughHub, f.Source, f.Door = map[string]int{"c2": 1}, &why.SourceState{}, true
+			delete(f.Clusters[0].AddOns, check.AddOnAgent)
+		}, sources, why.OK, "answers for Applications with the annotation (1)"},
 		"APIServices unread": {check.Installation, gitless(func(f *check.Facts) { f.Source = nil }, unread(check.APIServices)), sources, why.Unknown,
 			"may not read APIServices, and c1"},
 		"managed resources": {check.Installation, differing(), differences, why.OK, "takes the managed resources"},

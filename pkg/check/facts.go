@@ -101,8 +101,8 @@ type Facts struct {
 	// Source is the state of towline-source; nil if unread.
 	Source *why.SourceState
 
-	// ThroughHub is the number of Applications with the annotation to read their repositories through the hub.
-	ThroughHub int
+	// ThroughHub counts the Applications with the annotation to read their repositories through the hub, by cluster.
+	ThroughHub map[string]int
 
 	// Door is true if the agent in its AddOnTemplate serves repositories of the hub.
 	Door bool

@@ -30,10 +30,11 @@ func sources(f *Facts) []Line {
 	return out
 }
 
-// withoutAgent returns the clusters that read through the hub, and have no agent of Towline to read through.
+// withoutAgent returns the clusters that read all or some Applications through the hub, and have no agent of Towline to
+// read through.
 func withoutAgent(f *Facts) (out []string) {
 	for _, c := range f.Clusters {
-		if _, has := c.AddOns[AddOnAgent]; c.ThroughHub && !has && !f.Unread[AddOns] {
+		if _, has := c.AddOns[AddOnAgent]; (c.ThroughHub || f.ThroughHub[c.Name] > 0) && !has && !f.Unread[AddOns] {
 			out = append(out, c.Name)
 		}
 	}
@@ -48,12 +49,16 @@ func readers(f *Facts) string {
 			clusters = append(clusters, c.Name)
 		}
 	}
-	switch applications := fmt.Sprintf("Applications with the annotation (%d)", f.ThroughHub); {
-	case len(clusters) > 0 && f.ThroughHub > 0:
+	count := 0
+	for _, n := range f.ThroughHub {
+		count += n
+	}
+	switch applications := fmt.Sprintf("Applications with the annotation (%d)", count); {
+	case len(clusters) > 0 && count > 0:
 		return some(clusters) + ", and " + applications
 	case len(clusters) > 0:
 		return some(clusters)
-	case f.ThroughHub > 0:
+	case count > 0:
 		return applications
 	}
 	return ""
