@@ -295,7 +295,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		DeferCleanup(answer)
 		sha := commit(ctx, "hanging")
 		hangs(ctx, on, name)
-		AddReportEntry("a server that does not answer", refused(ctx, on, name, "cannot reach the Git server"))
+		AddReportEntry("a server that does not answer", refusedRead(ctx, on, name, "cannot reach the Git server"))
 		answer()
 		follows(ctx, on, name, sha, "hanging")
 
