@@ -235,11 +235,6 @@ test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the O
 	go -C .ci/tools/olm test ./...
 	go -C .ci/tools/globs test ./...
 
-.PHONY: test-contract-newest
-test-contract-newest: ## Read Towline's output with the code of the newest Argo CD.
-	.ci/contract-tests newest/argocd
-	GOTOOLCHAIN=auto go -C e2e/programs/newest test -trimpath -gcflags=all=-dwarf=false ./argocd
-
 .PHONY: test-fleet
 test-fleet: ## Test the fleet program itself on real fleets.
 	packages=$$(go -C e2e list ./... | grep -v '/e2e/suite'); \
