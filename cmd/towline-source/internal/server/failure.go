@@ -121,7 +121,7 @@ var (
 // told returns an error in the form of the status of a Repository.
 func told(err error) source.Failure {
 	why := failureOf(err)
-	return source.Failure{Error: err.Error(), Reason: why.reason, Message: why.text}
+	return source.Failure{Error: err.Error(), Reason: why.reason, Message: why.text + ": " + why.remedy}
 }
 
 // failureOf returns why a request failed.
