@@ -47,7 +47,7 @@ func (r *factReader) template(ctx context.Context) error {
 	manifests, err := r.manifests(ctx, check.AddOnAgent)
 	for _, container := range reading.Containers(manifests) {
 		r.facts.Agent, _ = container["image"].(string)
-		r.facts.Door, r.facts.Sends = reading.Has(container, "--source-bind-address"), reading.Has(container, reading.FlagManagedResources)
+		r.facts.Door, r.facts.Sends = reading.Has(container, reading.FlagSource), reading.Has(container, reading.FlagManagedResources)
 	}
 	return err
 }
@@ -70,8 +70,10 @@ func (r *factReader) unlabelled(ctx context.Context) error {
 		if _, pulled := m.Labels[apis.LabelPull]; pulled && m.Annotations[apis.AnnotationSource] == apis.SourceHub {
 			r.facts.ThroughHub[m.Annotations[apis.AnnotationCluster]]++
 		}
-		if app := (&argocd.Application{ObjectMeta: m.ObjectMeta}); r.sample == nil && app.Pulled() && app.Cluster() != "" {
-			r.sample = app
+		if r.sample == nil {
+			if app := (&argocd.Application{ObjectMeta: m.ObjectMeta}); app.Pulled() && app.Cluster() != "" {
+				r.sample = app
+			}
 		}
 	})
 	switch {

@@ -1,5 +1,7 @@
 package check
 
+import "github.com/towline-io/towline/pkg/why"
+
 // sourceProgram is the value of the label app.kubernetes.io/name of towline-source.
 const sourceProgram = "towline-source"
 
@@ -8,7 +10,7 @@ const guarded = "guarded"
 
 // differences checks the way of managed resources from the agents to the hub's Argo CD, if one end of the way is on.
 func differences(f *Facts) []Line {
-	const name, do = "differences in Argo CD", "see docs/argocd-ui.md, Differences and manifests"
+	const name, do = "differences in Argo CD", why.DifferencesPage
 	const effect = `. argocd app diff on the hub ends in "cache: key is missing"`
 	taken := f.ManagedResources()
 	switch {
@@ -39,8 +41,8 @@ func differences(f *Facts) []Line {
 			`cluster.inClusterEnabled: "false"%s`, f.Namespace, Settings, effect))
 	}
 	if f.RedisAway {
-		out = append(out, wrong(name, "see docs/argocd-ui.md, Differences and manifests, for the way to Redis; the error is in: "+
-			"kubectl logs -A -l app.kubernetes.io/name=towline-source --prefix", "the Redis of the hub's Argo CD does not answer towline-source%s", effect))
+		out = append(out, wrong(name, do+", for the way to Redis; the error is in: "+why.SourceLog,
+			"the Redis of the hub's Argo CD does not answer towline-source%s", effect))
 	}
 	if out == nil {
 		out = []Line{good(name, "towline-source takes the managed resources of the agents")}

@@ -40,12 +40,16 @@ type AgentState struct {
 	Silent, Closed bool
 }
 
-// The commands for differences.
+// SourceLog is the command for the log of towline-source on the hub.
+const SourceLog = "kubectl logs -A -l app.kubernetes.io/name=towline-source --prefix"
+
+// DifferencesPage is the page about differences.
+const DifferencesPage = "see docs/argocd-ui.md, Differences and manifests"
+
+// The commands for the agent.
 const (
-	differencesPage = "see docs/argocd-ui.md, Differences and manifests"
-	sourceLog       = "kubectl logs -A -l app.kubernetes.io/name=towline-source --prefix"
-	agentAddOn      = "kubectl -n CLUSTER describe managedclusteraddon towline-agent"
-	agentLog        = "kubectl -n open-cluster-management-agent-addon logs deployment/towline-agent # on the cluster"
+	agentAddOn = "kubectl -n CLUSTER describe managedclusteraddon towline-agent"
+	agentLog   = "kubectl -n open-cluster-management-agent-addon logs deployment/towline-agent # on the cluster"
 )
 
 // differences returns the link about differences; nil without facts.
@@ -84,7 +88,7 @@ func (f *Facts) differences() *Link {
 
 // off sets the link for a hub that takes no managed resources.
 func (d *Differences) off(k *Link) {
-	k.State, k.Who, k.Do = Off, admin, differencesPage
+	k.State, k.Who, k.Do = Off, admin, DifferencesPage
 	switch {
 	case d.Source == nil, d.Source.Missing:
 		k.Message = "the hub has no towline-source with --managed-resources"
@@ -98,7 +102,7 @@ func (d *Differences) off(k *Link) {
 
 // notSent sets the link for an agent that has sent nothing.
 func (d *Differences) notSent(k *Link) {
-	k.Who, k.Do = admin, differencesPage
+	k.Who, k.Do = admin, DifferencesPage
 	switch {
 	case d.Agent.Missing:
 		k.State, k.Message = Off, "the cluster does not have the add-on towline-agent"
@@ -116,8 +120,8 @@ func (d *Differences) notSent(k *Link) {
 // missing are the remedies by the reason of towline-source.
 var missing = map[managedresources.Reason]struct{ message, who, do string }{
 	managedresources.ReasonClosed: {`the ConfigMap argocd-cm on the hub does not have cluster.inClusterEnabled: "false", and towline-source runs with ` +
-		"--managed-resources=guarded", admin, differencesPage},
-	managedresources.ReasonRedisUnavailable: {"the Redis of the hub's Argo CD does not answer towline-source", admin, sourceLog},
+		"--managed-resources=guarded", admin, DifferencesPage},
+	managedresources.ReasonRedisUnavailable: {"the Redis of the hub's Argo CD does not answer towline-source", admin, SourceLog},
 	managedresources.ReasonNoEntryOnCluster: {"the Redis of the cluster's Argo CD has no comparison of the Application", operator,
 		"kubectl towline refresh -n NAMESPACE APP"},
 	managedresources.ReasonTooLarge: {"the Application has more than 5,000 resources, or manifests of more than 16 MiB, or of more than 2 MiB when " +

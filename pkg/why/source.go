@@ -97,7 +97,7 @@ func (r *Repository) explain(k *Link) {
 	k.Reason, k.Message = r.Reason, fmt.Sprintf("the hub cannot read %s: %s (%s)", r.Address, r.Message, r.Error)
 	k.Do = "kubectl get repositories -n CLUSTER " + r.Name + " -o yaml # see docs/sources.md, If the hub cannot read a repository"
 	if r.Reason == "hub" {
-		k.Do = sourceLog + " # for a full volume, lower --max-bytes, or enlarge the volume"
+		k.Do = SourceLog + " # for a full volume, lower --max-bytes, or enlarge the volume"
 	}
 }
 
