@@ -128,12 +128,7 @@ func (f *Failover) stopLeader(ctx context.Context, how Ending) (Takeover, error)
 	if err != nil {
 		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
 	}
-	if how == OutOfMemory {
-		err = group.Wait()
-	} else {
-		err = errors.Join(f.recover(ctx, r, how), group.Wait())
-	}
-	if err != nil {
+	if err := errors.Join(f.recover(ctx, r, how), group.Wait()); err != nil {
 		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
 	}
 	return Takeover{how, next.took.Sub(began), next.wrote.Sub(began)}, nil
@@ -180,6 +175,9 @@ func (f *Failover) successor(ctx context.Context, n int) (term, error) {
 // recover restarts a former leader. A live process must end itself when it learns of the loss of the Lease, and its
 // kubelet would start it again.
 func (f *Failover) recover(ctx context.Context, r *replica, how Ending) error {
+	if how == OutOfMemory { // strike has started the next process of the pod
+		return nil
+	}
 	if how == Frozen {
 		if err := syscall.Kill(r.PID(), syscall.SIGCONT); err != nil {
 			return err
