@@ -173,15 +173,7 @@ func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
 
 // phase runs a phase and records its cost.
 func (c *agentCost) phase(ctx context.Context, name string, do func(context.Context) error) error {
-	began, before, err := c.take(ctx)
-	if err != nil {
-		return err
-	}
-	clusterBefore, err := c.requestsTo(ctx, c.onCluster, c.fleet.Clusters()[0].Server())
-	if err != nil {
-		return err
-	}
-	controller, err := c.controllerCPU()
+	before, err := c.take(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,22 +181,14 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	if err := errors.Join(do(ctx), profiled()); err != nil {
 		return err
 	}
-	cpu, after, err := c.take(ctx)
+	after, err := c.take(ctx)
 	if err != nil {
 		return err
 	}
-	clusterAfter, err := c.requestsTo(ctx, c.onCluster, c.fleet.Clusters()[0].Server())
-	if err != nil {
-		return err
-	}
-	used, requests, there := cpu-began, after.since(before), clusterAfter.since(clusterBefore)
+	used, requests, there := after.agent-before.agent, after.hub.since(before.hub), after.cluster.since(before.cluster)
 	c.set(name+".cpu", used)
 	if c.controller != nil {
-		until, err := c.controllerCPU()
-		if err != nil {
-			return err
-		}
-		c.set(name+".controller_cpu", until-controller)
+		c.set(name+".controller_cpu", after.controller-before.controller)
 	}
 	c.set(name+".work_writes", requests.of(worksResource, writing...))
 	c.set(name+".report_writes", requests.of(worksResource+"/status", writing...))
@@ -221,14 +205,25 @@ func (c *agentCost) phase(ctx context.Context, name string, do func(context.Cont
 	return err
 }
 
-// take returns the CPU time of the agent in seconds, and the requests to the hub.
-func (c *agentCost) take(ctx context.Context) (float64, counts, error) {
-	requests, err := c.requestsTo(ctx, c.metrics, c.fleet.Hub.Server())
-	if err != nil {
-		return 0, nil, err
+// costReading has the CPU times of the agent and of Towline in seconds, and the requests to the hub and to the cluster.
+type costReading struct {
+	agent, controller float64
+	hub, cluster      counts
+}
+
+// take reads the CPU times and the requests so far.
+func (c *agentCost) take(ctx context.Context) (out costReading, err error) {
+	if out.hub, err = c.requestsTo(ctx, c.metrics, c.fleet.Hub.Server()); err != nil {
+		return out, err
 	}
-	cpu, err := cpuSeconds(c.agent)
-	return cpu, requests, err
+	if out.cluster, err = c.requestsTo(ctx, c.onCluster, c.fleet.Clusters()[0].Server()); err != nil {
+		return out, err
+	}
+	if out.agent, err = cpuSeconds(c.agent); err != nil {
+		return out, err
+	}
+	out.controller, err = c.controllerCPU()
+	return out, err
 }
 
 // controllerCPU returns the CPU time of Towline in seconds; 0 before the start of Towline.
