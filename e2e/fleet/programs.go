@@ -176,6 +176,17 @@ func (e End) sets() []programSet {
 	return nil
 }
 
+// kubernetes returns the set with the programs of Kubernetes.
+func (e End) kubernetes() programSet {
+	switch e {
+	case Oldest:
+		return oldKubernetesSet
+	case Newest:
+		return newKubernetesSet
+	}
+	return fleetSet
+}
+
 // ocm returns the set with the programs and the manifests of OCM.
 func (e End) ocm() programSet {
 	if e == Oldest {
