@@ -387,7 +387,7 @@ build: ## Build bin/towline.
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
-generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, docs/cli and docs/reference.
+generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, docs/cli, docs/reference and docs/compatibility.md.
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
 	.ci/contract-tests
 	go run -tags reference ./cmd/kubectl-towline docs/cli
@@ -396,6 +396,7 @@ generate: ## Generate the deep copies of the API types, the contract tests of Ar
 	$(CRD_REF_DOCS) --source-path=pkg/apis/apps --config=.ci/tools/docs/crd-ref-docs.yaml --renderer=markdown \
 		--output-path=docs/reference/crds.md --log-level=WARN
 	go -C .ci/tools/docs run . $(CURDIR) $(CURDIR)/docs/reference
+	go -C e2e run ./cmd/matrix
 
 .PHONY: manifests
 manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and the bundles.
