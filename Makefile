@@ -256,9 +256,13 @@ test-hubs: ## Test a hub of hubs: a top hub, and two regional hubs with a cluste
 # order.
 E2E_SEED ?= 138850406
 
+# The folder of the suite's reports. Each run adds a report, and `make matrix` reads all reports.
+E2E_REPORTS ?= $(CURDIR)/bin/e2e-reports
+RECORD = -towline.reports=$(E2E_REPORTS)
+
 .PHONY: e2e
 e2e: ## Run the end-to-end suite: a hub and clusters as local processes.
-	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all -ginkgo.seed=$(E2E_SEED) $(E2E_LABELS) $(E2E_FLAGS)
+	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all -ginkgo.seed=$(E2E_SEED) $(RECORD) $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
 e2e-short: e2e-prepare ## Run the suite without the long specs, in two halves side by side, each with a fleet.
@@ -273,7 +277,7 @@ e2e-prepare:
 .PHONY: e2e-half-first e2e-half-second
 e2e-half-first e2e-half-second: e2e-half-%:
 	cd e2e/suite && ../../bin/e2e-halves/suite.test -test.v -test.timeout=$(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all \
-		-ginkgo.seed=$(E2E_SEED) '-ginkgo.label-filter=!long && !maestro' -towline.half=$* -towline.halves=$(CURDIR)/bin/e2e-halves $(E2E_FLAGS)
+		-ginkgo.seed=$(E2E_SEED) '-ginkgo.label-filter=!long && !maestro' -towline.half=$* -towline.halves=$(CURDIR)/bin/e2e-halves $(RECORD) $(E2E_FLAGS)
 
 .PHONY: e2e-oldest
 e2e-oldest: OLDEST := 1
@@ -282,6 +286,10 @@ e2e-oldest: e2e-short ## Run the suite with the oldest supported versions of Kub
 .PHONY: e2e-newest
 e2e-newest: NEWEST := 1
 e2e-newest: e2e-short ## Run the suite with the newest versions of Kubernetes and Argo CD.
+
+.PHONY: matrix
+matrix: ## Make e2e/matrix/*.json and the blocks of docs/compatibility.md from the reports of e2e, e2e-short, e2e-oldest and e2e-newest.
+	go -C e2e run ./cmd/matrix --reports=$(E2E_REPORTS)
 
 .PHONY: e2e-acm
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm

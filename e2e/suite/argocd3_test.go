@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/matrix"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
 )
@@ -23,9 +24,9 @@ func argoVersions() []string {
 	return slices.Compact(slices.Sorted(slices.Values(fleet.ArgoCDOr(fleet.EndOr("").ArgoCD()...))))
 }
 
-// clustersWith returns the clusters with the given version of Argo CD, 3 or 2.14. The spec is skipped if the fleet has
-// no such cluster.
-func clustersWith(version string) (names []string) {
+// clustersWith returns the clusters with the given version of Argo CD, 3 or 2.14. If the fleet has no cluster with the version,
+// the spec of the feature is skipped.
+func clustersWith(version, feature string) (names []string) {
 	GinkgoHelper()
 	for _, c := range f.Clusters() {
 		if strings.HasPrefix(c.ArgoCDVersion(), version) {
@@ -33,15 +34,23 @@ func clustersWith(version string) (names []string) {
 		}
 	}
 	if len(names) == 0 {
-		Skip("no cluster of this fleet has Argo CD " + version)
+		Skip(matrix.Lacks("Argo CD "+f.Clusters()[0].ArgoCDVersion()+" on the clusters", feature))
 	}
 	return names
+}
+
+// needArgoCD3 skips the spec of a feature if the hub has Argo CD 2.
+func needArgoCD3(feature string) {
+	GinkgoHelper()
+	if version := f.Hub.ArgoCDVersion(); strings.HasPrefix(version, "2.") {
+		Skip(matrix.Lacks("Argo CD "+version+" on the hub", feature))
+	}
 }
 
 var _ = Describe("What is new in Argo CD 3", func() {
 	It("runs hooks before a deletion on the cluster, and the hub waits for them", func(ctx SpecContext) {
 		const name = "before-the-end"
-		on := clustersWith("3")[0]
+		on := clustersWith("3", "hooks before a deletion")[0]
 		Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
 		_, err := f.Git.Commit(ctx, name, map[string]string{"job.yaml": strings.ReplaceAll(farewell, "PostDelete", "PreDelete")}, "Ask before")
 		Expect(err).NotTo(HaveOccurred())
@@ -76,7 +85,7 @@ var _ = Describe("What is new in Argo CD 3", func() {
 			},
 			"2.14": func(o metav1.Object) string { return o.GetLabels()[apis.LabelInstance] },
 		} {
-			on := clustersWith(version)[0]
+			on := clustersWith(version, "tracking by annotation beside tracking by label")[0]
 			name := "tracked-" + on
 			standalone(ctx, name, on)
 			expectHealthy(ctx, name)
@@ -87,7 +96,8 @@ var _ = Describe("What is new in Argo CD 3", func() {
 	})
 
 	It("has fields that an older Argo CD refuses: the Application names the field, and continues without the field", func(ctx SpecContext) {
-		newer, older := clustersWith("3")[0], clustersWith("2.14")[0]
+		const feature = "new fields of Argo CD 3"
+		newer, older := clustersWith("3", feature)[0], clustersWith("2.14", feature)[0]
 		with := func(on string) func(*fixture.ApplicationBuilder) {
 			return func(b *fixture.ApplicationBuilder) {
 				b.Spec(strings.Replace(spec("guestbook", "field-"+on), `"syncPolicy":{`, `"syncPolicy":{"retry":{"limit":1,"refresh":true},`, 1))

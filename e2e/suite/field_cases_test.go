@@ -127,7 +127,7 @@ var _ = Describe("A destination on the cluster", func() {
 
 	It("is the cluster Argo CD's own name for the cluster, if that Argo CD refuses kubernetes.default.svc", Serial, long, func(ctx SpecContext) {
 		const name, refused = "by-own-name", "by-no-name"
-		on := clustersWith("3")[0] // Argo CD 2.14 never refuses the address
+		on := clustersWith("3", "a refused https://kubernetes.default.svc")[0] // 2.14 never refuses the address
 		s := selfSecret(on, "edge-1")
 		Expect(cluster[on].Create(ctx, s)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster[on].Delete(ctx, s)).To(Succeed()) })

@@ -129,9 +129,7 @@ var _ = Describe("The hub's argocd-server, asked about a cluster without a grant
 	const name, own, account = "live-attack", "live-own", "argocd-manager"
 
 	It("finds none of the resources that a tenant writes into the status of an Application", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("argocd-server 2.14 does not refuse the hub, which docs/agent.md asks for")
-		}
+		needArgoCD3("argocd-server's connection to a cluster")
 		key := token(ctx)
 		applyTo(ctx, &f.Cluster("cluster1").ControlPlane, payments)
 		DeferCleanup(func(ctx SpecContext) {

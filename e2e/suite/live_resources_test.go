@@ -80,9 +80,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 	}
 
 	It("shows the cluster's resources within the rights of the account, and never the hub's resources", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("argocd-server 2.14 does not refuse the hub, which docs/agent.md asks for")
-		}
+		needArgoCD3("argocd-server's connection to a cluster")
 		key = token(ctx)
 		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"live/all.yaml": liveApp}, "Add what can be looked at")
 		Expect(err).NotTo(HaveOccurred())

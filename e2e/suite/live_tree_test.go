@@ -68,9 +68,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 	}
 
 	It("shows the children of a Deployment, with manifests, events and logs", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("argocd-server 2.14 does not refuse the hub, which docs/agent.md asks for")
-		}
+		needArgoCD3("argocd-server's connection to a cluster")
 		key = token(ctx)
 		withReadTokens(ctx, account, "cluster1")
 		asks(ctx, account)

@@ -151,9 +151,7 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 	})
 
 	It("names the address of the destination, if a command needs the cluster", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("argocd-server 2.14 does not refuse the hub")
-		}
+		needArgoCD3("an argocd-server that may not use the hub")
 		const name, address = "managed-elsewhere", "https://cluster1.pull.invalid"
 		through(ctx, name, "cluster1")
 		Eventually(ctx, asking("diff", name)).Should(BeEmpty())
@@ -251,9 +249,7 @@ var _ = Describe("The hub's argocd-server, for clusters whose agents send manage
 	})
 
 	It("loses all entries while argocd-server may use the hub", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("argocd-server 2.14 has no server-side diff")
-		}
+		needArgoCD3("an argocd-server that may not use the hub")
 		const name = "managed-guarded"
 		through(ctx, name, "cluster1")
 		Eventually(ctx, entry(name)).ShouldNot(BeNil())

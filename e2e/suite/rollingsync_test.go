@@ -135,9 +135,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 	})
 
 	It("has its Applications counted in its status, with what the clusters report (Argo CD 3)", func(ctx SpecContext) {
-		if f.Hub.ArgoCDVersion() == "2.14" {
-			Skip("the hub has Argo CD " + f.Hub.ArgoCDVersion())
-		}
+		needArgoCD3("the number of Applications in the status of a RollingSync")
 		Eventually(ctx, func(g Gomega, ctx context.Context) {
 			rolled, err := applicationSet(ctx, set)
 			g.Expect(err).NotTo(HaveOccurred())

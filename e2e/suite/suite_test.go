@@ -20,6 +20,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/matrix"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -40,7 +41,7 @@ const (
 
 // long marks a spec that takes more than half a minute. Most long specs wait for a period of a real program to end.
 // `make test` skips long specs, and `make e2e` runs them.
-var long = Label("long")
+var long = Label(matrix.LongLabel)
 
 var (
 	f       *fleet.Fleet
@@ -60,7 +61,7 @@ func TestSuite(t *testing.T) {
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(tick)
 	suite, reporter := GinkgoConfiguration()
-	RunSpecs(t, "Towline on a real fleet", inHalf(suite), reporter)
+	RunSpecs(t, "Towline on a real fleet", inHalf(suite), recorded(reporter))
 	// The failures are repeated at the end, because some tools keep only the end of a long log.
 	for _, failure := range failures {
 		t.Error(failure)
@@ -76,6 +77,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 
 	f = startFleet(ctx)
 	DeferCleanup(f.Stop)
+	recordVersions()
 	hub = clientOf(&f.Hub.ControlPlane)
 	for _, c := range f.Clusters() {
 		cluster[c.Name()] = clientOf(&c.ControlPlane)
@@ -137,7 +139,7 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 		return f
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter, Transport: *transport,
+		Dir: GinkgoT().TempDir(), Clusters: matrix.Clusters(), AuditLog: true, Progress: GinkgoWriter, Transport: *transport,
 		// The Argo CD of the busy cluster compares more often than every three minutes.
 		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15", "--app-resync-jitter=0"}},
 	})

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/matrix"
 )
 
 var transport = flag.String("towline.transport", fleet.TransportHub,
@@ -13,7 +14,7 @@ var transport = flag.String("towline.transport", fleet.TransportHub,
 
 var (
 	// inMaestro marks specs about works in Maestro. The specs run only on a fleet with Maestro.
-	inMaestro = Label("maestro")
+	inMaestro = Label(matrix.MaestroLabel)
 
 	// inEtcd marks specs that need the ManifestWorks in the hub's etcd. docs/maestro-internals.md gives the reason for
 	// each spec.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/matrix"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -39,7 +40,7 @@ var _ = Describe("The watch of the work agent", func() {
 
 	BeforeEach(func() {
 		if oldest() {
-			Skip("the ManifestWorks of OCM 1.0 have no feedbackScrapeType, and its agents only poll")
+			Skip(matrix.Lacks("Open Cluster Management 1.0", "the watch of the work agent")) // the works have no feedbackScrapeType
 		}
 	})
 
