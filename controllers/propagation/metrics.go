@@ -54,9 +54,9 @@ func count(ctx context.Context, r *Reconciler, seen *observation, plan *delivery
 	seen.since = time.Time{} // the plan handles every change seen so far
 	refreshed(seen, plan.Refreshed, r.now())
 	if !plan.Silent && seen.Presence != delivery.Behind {
-		is := plan.Standing(&seen.Facts)
+		is := appStateOf(plan, &seen.Facts)
 		r.states.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
-		if now := time.Now(); r.times.stands(seen, is, now) {
+		if now := time.Now(); r.times.stands(seen, is.state, applied(plan, &seen.Facts), now) {
 			seen.traced.applied(ctx, seen, now)
 		}
 	}

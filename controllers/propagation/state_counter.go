@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
@@ -35,21 +34,21 @@ var (
 // of series depends on the namespaces, on the states, and on the clusters with Applications.
 type stateCounter struct {
 	mu       sync.Mutex
-	apps     map[types.NamespacedName]standing
+	apps     map[types.NamespacedName]countedApp
 	counts   map[group]int
 	clusters map[string]*heard
 }
 
-// standing is the counted state of an Application.
-type standing struct {
-	delivery.Standing
+// countedApp is the counted state of an Application, and the cluster of the Application; empty for none.
+type countedApp struct {
+	appState
 	cluster string
 }
 
 // group is the key of a count: Applications of the same namespace, state and reason.
 type group struct {
 	namespace string
-	state     delivery.State
+	state     state
 	reason    string
 }
 
@@ -64,24 +63,24 @@ type heard struct {
 var counted atomic.Pointer[stateCounter]
 
 // set counts an Application in its current state. cluster is nil if the Application has no cluster.
-func (m *stateCounter) set(app types.NamespacedName, now time.Time, is delivery.Standing, cluster *managedcluster.Facts) {
+func (m *stateCounter) set(app types.NamespacedName, now time.Time, is appState, cluster *managedcluster.Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apps == nil {
-		m.apps, m.counts, m.clusters = map[types.NamespacedName]standing{}, map[group]int{}, map[string]*heard{}
+		m.apps, m.counts, m.clusters = map[types.NamespacedName]countedApp{}, map[group]int{}, map[string]*heard{}
 	}
 	before := m.apps[app]
 	m.drop(app, before)
-	if is.State == "" {
+	if is.state == "" {
 		return
 	}
-	switch same := before.State == is.State && before.Reason == is.Reason; {
-	case same && (is.Since.IsZero() || before.Since.Before(is.Since)):
-		is.Since = before.Since
-	case is.Since.IsZero() || is.Since.After(now):
-		is.Since = now
+	switch same := before.state == is.state && before.reason == is.reason; {
+	case same && (is.since.IsZero() || before.since.Before(is.since)):
+		is.since = before.since
+	case is.since.IsZero() || is.since.After(now):
+		is.since = now
 	}
-	s := standing{Standing: is}
+	s := countedApp{appState: is}
 	if cluster != nil {
 		s.cluster = cluster.Name
 		h := m.clusters[s.cluster]
@@ -97,12 +96,12 @@ func (m *stateCounter) set(app types.NamespacedName, now time.Time, is delivery.
 }
 
 // drop removes an Application from the counts. The caller holds the lock.
-func (m *stateCounter) drop(app types.NamespacedName, was standing) {
-	if was.State == "" {
+func (m *stateCounter) drop(app types.NamespacedName, was countedApp) {
+	if was.state == "" {
 		return
 	}
 	delete(m.apps, app)
-	g := groupOf(app, was.Standing)
+	g := groupOf(app, was.appState)
 	if m.counts[g]--; m.counts[g] == 0 {
 		delete(m.counts, g)
 	}
@@ -113,20 +112,20 @@ func (m *stateCounter) drop(app types.NamespacedName, was standing) {
 	}
 }
 
-func groupOf(app types.NamespacedName, s delivery.Standing) group {
-	return group{namespace: app.Namespace, state: s.State, reason: s.Reason}
+func groupOf(app types.NamespacedName, s appState) group {
+	return group{namespace: app.Namespace, state: s.state, reason: s.reason}
 }
 
 // oldest returns, for each namespace and waiting state, since when the longest-waiting Application waits.
 func (m *stateCounter) oldest() map[group]time.Time {
 	out := map[group]time.Time{}
 	for app, s := range m.apps {
-		if !s.State.Waits() {
+		if !s.state.waits() {
 			continue
 		}
-		g := group{namespace: app.Namespace, state: s.State}
-		if first, is := out[g]; !is || s.Since.Before(first) {
-			out[g] = s.Since
+		g := group{namespace: app.Namespace, state: s.state}
+		if first, is := out[g]; !is || s.since.Before(first) {
+			out[g] = s.since
 		}
 	}
 	return out

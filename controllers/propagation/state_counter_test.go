@@ -52,8 +52,8 @@ func TestStateMetrics(t *testing.T) {
 	near := &managedcluster.Facts{Name: "near", Exists: true, Accepted: true, Since: 5}
 	far := &managedcluster.Facts{Name: "far", Exists: true, Accepted: true, Unreachable: "away", Since: 4_000}
 	var m stateCounter
-	set := func(name string, at time.Time, s delivery.State, reason string, since time.Time, c *managedcluster.Facts) {
-		m.set(named(name), at, delivery.Standing{State: s, Reason: reason, Since: since}, c)
+	set := func(name string, at time.Time, s state, reason string, since time.Time, c *managedcluster.Facts) {
+		m.set(named(name), at, appState{state: s, reason: reason, since: since}, c)
 	}
 	expect := func(at time.Time, want ...string) {
 		t.Helper()
@@ -61,19 +61,19 @@ func TestStateMetrics(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	set("a", now, delivery.Pending, "", time.Time{}, near)
-	set("b", now.Add(5*time.Second), delivery.Pending, "", time.Time{}, near)
-	set("a", now.Add(7*time.Second), delivery.Pending, "", time.Time{}, near)
-	set("c", now, delivery.Stale, "", time.Unix(4_000, 0), far)
+	set("a", now, statePending, "", time.Time{}, near)
+	set("b", now.Add(5*time.Second), statePending, "", time.Time{}, near)
+	set("a", now.Add(7*time.Second), statePending, "", time.Time{}, near)
+	set("c", now, stateStale, "", time.Unix(4_000, 0), far)
 	later := now.Add(10 * time.Second)
 	expect(later,
 		"towline_application_oldest_seconds team,pending = 10", "towline_application_oldest_seconds team,stale = 6010",
 		"towline_applications team,,pending = 2", "towline_applications team,,stale = 1",
 		"towline_cluster_last_heard_timestamp_seconds far = 4000", "towline_cluster_last_heard_timestamp_seconds near = 10010")
-	set("a", later, delivery.Delivered, "", time.Time{}, near)
-	set("b", later, delivery.Blocked, "SpecInvalid", later.Add(-time.Hour), near)
-	set("b", later, delivery.Blocked, "SpecInvalid", later, near) // a new message
-	set("c", later, delivery.Delivered, "", time.Time{}, near)
+	set("a", later, stateDelivered, "", time.Time{}, near)
+	set("b", later, stateBlocked, "SpecInvalid", later.Add(-time.Hour), near)
+	set("b", later, stateBlocked, "SpecInvalid", later, near) // a new message
+	set("c", later, stateDelivered, "", time.Time{}, near)
 	expect(later,
 		"towline_application_oldest_seconds team,blocked = 3600",
 		"towline_applications team,,delivered = 2", "towline_applications team,SpecInvalid,blocked = 1",
@@ -102,11 +102,11 @@ func TestTimesOfClusters(t *testing.T) {
 // TestBoundedSeries: ten thousand Applications have series only for namespaces, states and clusters.
 func TestBoundedSeries(t *testing.T) {
 	var m stateCounter
-	states := []delivery.State{delivery.Delivered, delivery.Pending}
+	states := []state{stateDelivered, statePending}
 	began := time.Now()
 	for i := range 10_000 {
 		c := &managedcluster.Facts{Name: fmt.Sprintf("cluster%d", i%100), Exists: true, Accepted: true}
-		m.set(named(fmt.Sprint(i)), began, delivery.Standing{State: states[i%2]}, c)
+		m.set(named(fmt.Sprint(i)), began, appState{state: states[i%2]}, c)
 	}
 	t.Logf("10,000 Applications counted in %s", time.Since(began))
 	if got := len(scraped(t, &m, began)); got != 2+1+100 {
@@ -156,21 +156,21 @@ func TestDeliveryTimes(t *testing.T) {
 	tm.wrote(seen, step(work.VerbCreate, nil, written(1)), written(1), now)
 	expect("a new work", 1, 0)
 	seen.Own = written(1)
-	tm.stands(seen, delivery.Standing{State: delivery.Pending}, now)
+	tm.stands(seen, statePending, false, now)
 	expect("not applied", 1, 0)
 	tm.wrote(seen, step(work.VerbUpdate, written(1), written(2)), written(2), now)
-	tm.stands(seen, delivery.Standing{State: delivery.Delivered, Applied: true}, now)
+	tm.stands(seen, stateDelivered, true, now)
 	expect("the version before was applied, as the cache has it", 1, 0)
 	seen.Own = written(2)
-	tm.stands(seen, delivery.Standing{State: delivery.Stale}, now)
-	tm.stands(seen, delivery.Standing{State: delivery.Delivered, Applied: true}, now)
-	tm.stands(seen, delivery.Standing{State: delivery.Delivered, Applied: true}, now)
+	tm.stands(seen, stateStale, false, now)
+	tm.stands(seen, stateDelivered, true, now)
+	tm.stands(seen, stateDelivered, true, now)
 	expect("applied", 1, 1)
 	tm.wrote(seen, step(work.VerbUpdate, written(2), written(2)), written(2), now)
-	tm.stands(seen, delivery.Standing{State: delivery.Delivered, Applied: true}, now)
+	tm.stands(seen, stateDelivered, true, now)
 	expect("labels alone, for which the agent has nothing to do", 1, 1)
 	tm.wrote(seen, step(work.VerbUpdate, written(2), written(3)), written(3), now)
-	tm.stands(seen, delivery.Standing{State: delivery.Deleting}, now)
+	tm.stands(seen, stateDeleting, false, now)
 	if len(tm.sent) != 0 {
 		t.Errorf("an Application that is being deleted is still waited for: %v", tm.sent)
 	}

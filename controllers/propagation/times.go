@@ -76,22 +76,22 @@ func sends(seen *observation, s *delivery.Step, w *workv1.ManifestWork) bool {
 		delivery.Sent(seen.App) && work.Key(seen.App) == client.ObjectKeyFromObject(w)
 }
 
-// stands measures a finished delivery, by the state of the Application. stands reports whether the work agent has now
-// applied the work.
-func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) bool {
+// stands measures a finished delivery, by the state of the Application. applied is true if the work agent has applied the
+// own work of an Application to be delivered. stands reports whether the agent has now applied the written work.
+func (t *times) stands(seen *observation, is state, applied bool, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was, waits := t.sent[seen.Key]
 	if !waits {
 		return false
 	}
-	switch is.State {
-	case delivery.Pending, delivery.Delivered, delivery.Stale, delivery.Moving, delivery.PausedState, delivery.Blocked:
+	switch is {
+	case statePending, stateDelivered, stateStale, stateMoving, statePaused, stateBlocked:
 	default: // the delivery has ended
 		delete(t.sent, seen.Key)
 		return false
 	}
-	if !is.Applied || seen.Own.UID != was.uid || seen.Own.Generation < was.generation {
+	if !applied || seen.Own.UID != was.uid || seen.Own.Generation < was.generation {
 		return false
 	}
 	delete(t.sent, seen.Key)

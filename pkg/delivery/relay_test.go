@@ -421,3 +421,17 @@ func TestConditionsAreWrittenOnce(t *testing.T) {
 		t.Error("the same is written again")
 	}
 }
+
+// TestRefreshed: a plan reports the end of a user's refresh, and not the end of Towline's own refresh.
+func TestRefreshed(t *testing.T) {
+	for kind, want := range map[string]string{"hard": RefreshDropped, apis.RefreshSpecChanged: "", "": ""} {
+		b := app()
+		if kind != "" {
+			b = b.Annotation(apis.AnnotationRefresh, kind)
+		}
+		s := of(b).cluster("cluster1", missingCluster)
+		if plan := Decide(s.Facts, s.Options); plan.Refreshed != want {
+			t.Errorf("%q: got %q, want %q", kind, plan.Refreshed, want)
+		}
+	}
+}

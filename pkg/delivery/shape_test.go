@@ -31,7 +31,7 @@ func TestReadingOrder(t *testing.T) {
 		"revoke.go", "orphan.go", "end.go", "outage.go", "deliver.go", "move.go", "relocate.go", "release.go", "handover.go", "remove.go", "freeze.go",
 		"relay.go", "operation.go", "adopt.go", "edits.go", "advance.go",
 		"checks.go", "target.go", "older.go", "grant.go", "application.go", "source.go", "pause.go",
-		"standing.go", "project.go", "volatile.go", "state.go", "gate.go", "draft.go", "events.go", "conditions.go", "view.go", "plan.go", "facts.go",
+		"project.go", "volatile.go", "state.go", "gate.go", "draft.go", "events.go", "conditions.go", "view.go", "plan.go", "facts.go",
 	}, 5)
 }
 
@@ -48,7 +48,7 @@ func TestOneReaderOfStatuses(t *testing.T) {
 			}
 			return true
 		})
-		if constructors.Match(text(t, name)) && !slices.Contains([]string{"view.go", "state.go", "standing.go"}, name) {
+		if constructors.Match(text(t, name)) && !slices.Contains([]string{"view.go", "state.go"}, name) {
 			t.Errorf("%s reads a report apart from the view", name)
 		}
 	}
