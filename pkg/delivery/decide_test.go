@@ -186,10 +186,9 @@ func TestDeliver(t *testing.T) {
 		"an unwatched foreign work in deletion": {
 			is: of(app()).own(t, goingAway, stranger).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
 		"the work lost its label, in the former namespace": {
-			is: of(app()).own(t, func(w *workv1.ManifestWork) {
-				w.Labels = nil
-				w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace = "before"
-			}).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"update cluster1", "after 5s"}},
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				s.Own, s.OwnUnwatched = workFor(t, app().Obj(), func(w *workv1.ManifestWork) { w.Labels = nil }), true
+			}), want: []string{"update cluster1", "MoveWarning Moving"}},
 	})
 }
 

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -17,9 +16,6 @@ import (
 // deliver writes the desired form of the Application's work. Obstacles become conditions, and the content of an
 // existing work stays: see freeze.
 func (d *decision) deliver() {
-	if d.relabel() {
-		return
-	}
 	b := d.firstBlock(Deliver)
 	if b == nil || b.Type != paused {
 		d.dropReplaced()
@@ -30,8 +26,8 @@ func (d *decision) deliver() {
 	if b == nil {
 		b = d.leaveOldCluster()
 	}
-	if b == nil {
-		b = d.advance(relocating, nil)
+	if b == nil && d.relocates() {
+		b = d.advance(relocating, d.subject(d.Own))
 	}
 	switch {
 	case d.plan.Need != 0:
@@ -211,17 +207,4 @@ func (d *decision) create(desired *workv1.ManifestWork) {
 		Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
 		Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
 	}}})
-}
-
-// label adds the labels of an Application's work to w, and reports whether w lacked a label.
-func label(w *workv1.ManifestWork, app *argocd.Application) bool {
-	desired, err := work.Render(app, work.Requests{})
-	if err != nil {
-		return false
-	}
-	before := maps.Clone(w.Labels)
-	for key, value := range desired.Labels {
-		metav1.SetMetaDataLabel(&w.ObjectMeta, key, value)
-	}
-	return !maps.Equal(before, w.Labels)
 }

@@ -19,7 +19,7 @@ import (
 // TestShape: few functions can change a plan, and the chains of calls are short. The checks and steps of all lists
 // are counted.
 func TestShape(t *testing.T) {
-	shape.Users(t, "decision", 39)
+	shape.Users(t, "decision", 38)
 	shape.Users(t, "relaying", 10)
 	shape.Depth(t, "Decide", 8)
 }
