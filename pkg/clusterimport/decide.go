@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // decision builds a plan. The methods read facts and add to the plan.
@@ -133,9 +135,7 @@ func (d *decision) stage(steps []Step) {
 
 // wait plans the next decision after the given time at the latest; zero for never.
 func (d *decision) wait(after time.Duration) {
-	if d.plan.After == 0 || after > 0 && after < d.plan.After {
-		d.plan.After = after
-	}
+	d.plan.After = gate.Sooner(d.plan.After, after)
 }
 
 func keyOf(s *corev1.Secret) types.NamespacedName {

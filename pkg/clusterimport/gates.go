@@ -295,8 +295,8 @@ func (d *decision) due() (due []*corev1.Secret, next time.Duration) {
 		}
 		if left := d.grace() - d.Now.Sub(since); left <= 0 {
 			due = append(due, s)
-		} else if next == 0 || left < next {
-			next = left
+		} else {
+			next = gate.Sooner(next, left)
 		}
 	}
 	return due, next

@@ -69,7 +69,7 @@ func (v *view) watched(g *Gate, s *subject, b block) block {
 	case s == nil || g.Timed || v.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
 		return b
 	case g.Type == paused:
-		b.After = soonest(b.After, slowRecheck)
+		b.Wait = b.Wait.and(Wait{After: slowRecheck})
 		return b
 	}
 	return b.changing(s.ManifestWork, s.DeepCopy())

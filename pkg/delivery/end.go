@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,7 +58,7 @@ func (d *decision) finalize() {
 	}
 	var first *block
 	for _, w := range ws {
-		first = firstOf(first, d.endWork(d.leaving(w)).shown())
+		first = cmp.Or(first, d.endWork(d.leaving(w)).shown())
 	}
 	awaited := only(ws, func(w *workv1.ManifestWork) bool { return !d.earlier(w) })
 	switch {

@@ -202,14 +202,10 @@ func (d *decision) cleanUpFormerWorks(changed bool) *block {
 // prevent the other removals. removeFormer returns the first block.
 func (d *decision) removeFormer(ws works, remaining time.Duration) (first *block) {
 	for _, w := range ws {
-		var b *block
-		switch {
-		case isHere(w, d.App), d.replaced(w), d.abandoned(w):
-		case remaining > 0 && w.Namespace != d.App.Cluster():
-		default:
-			b = d.endWork(d.leaving(w)).shown()
+		if isHere(w, d.App) || d.replaced(w) || d.abandoned(w) || remaining > 0 && w.Namespace != d.App.Cluster() {
+			continue
 		}
-		first = firstOf(first, b)
+		first = cmp.Or(first, d.endWork(d.leaving(w)).shown())
 	}
 	return first
 }

@@ -59,7 +59,7 @@ func outlastOutage(v *view, _ *subject) block {
 		wait := v.heldBack("cluster %s is available again since %s; if the Placement does not choose the cluster before %s, the Application is "+
 			"removed from the cluster",
 			v.App.Cluster(), time.Unix(since, 0).UTC().Format(time.RFC3339), time.Unix(settled, 0).UTC().Format(time.RFC3339))
-		wait.After = soonest(wait.After, min(OutageGrace, time.Unix(settled, 0).Sub(v.Now)))
+		wait.Wait = wait.Wait.and(Wait{After: min(OutageGrace, time.Unix(settled, 0).Sub(v.Now))})
 		return wait
 	}
 	return done

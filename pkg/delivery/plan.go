@@ -67,15 +67,7 @@ type Wait struct {
 
 // and returns the shorter of two waits, with backoff if either wait has backoff.
 func (w Wait) and(o Wait) Wait {
-	return Wait{After: soonest(w.After, o.After), Backoff: w.Backoff || o.Backoff}
-}
-
-// soonest returns the shorter of two durations. Zero means forever.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
+	return Wait{After: gate.Sooner(w.After, o.After), Backoff: w.Backoff || o.Backoff}
 }
 
 // Step is one write of a work.

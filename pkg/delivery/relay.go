@@ -8,6 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/payload"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/source"
@@ -138,7 +139,7 @@ func (r *relaying) request() {
 	}
 	r.requests = work.Requests{Stored: r.Stored, Watched: r.Watched, Volatile: r.requesting() || r.volatile()}
 	asks, remaining := detailed(r.Own, r.seen, r.Now)
-	r.requests.Details, r.After = asks, soonest(r.After, remaining)
+	r.requests.Details, r.After = asks, gate.Sooner(r.After, remaining)
 	r.requests.Sources = r.operationReads()
 }
 

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -91,13 +92,13 @@ func (d *decision) releaseAll(ws works) (first *block) {
 		return nil
 	}
 	for _, w := range ws {
-		first = firstOf(first, d.endWork(d.subject(w), d.releaseOf(w)).shown())
+		first = cmp.Or(first, d.endWork(d.subject(w), d.releaseOf(w)).shown())
 	}
 	if first == nil {
 		first = d.plan.blockAt(releaseNotice, d.waitsForRelease(ws))
 	}
 	if d.OwnUnwatched {
-		first.After = soonest(first.After, poll)
+		first.Wait = first.Wait.and(Wait{After: poll})
 	}
 	return first
 }

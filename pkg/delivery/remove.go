@@ -76,7 +76,7 @@ func (v *view) leaving(w *workv1.ManifestWork) (*subject, *exit) {
 }
 
 // endWork takes the next step of an exit, and deletes the work after the last step. endWork returns why the work is not
-// deleted yet. A work without an exit stays. The changes and the end of the work wake the controller for the next
+// deleted yet, and the plan has the wait. A work without an exit stays. The changes and the end of the work wake the controller for the next
 // decision.
 func (d *decision) endWork(s *subject, e *exit) *block {
 	if e == nil || d.deletionRequested(s.ManifestWork) {
@@ -102,18 +102,6 @@ func (d *decision) endWork(s *subject, e *exit) *block {
 	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
 	d.going = append(d.going, s.UID)
 	return nil
-}
-
-// firstOf returns the first of two blocks, with the waits of both.
-func firstOf(first, b *block) *block {
-	switch {
-	case b == nil:
-		return first
-	case first == nil:
-		return b
-	}
-	first.Wait = first.Wait.and(b.Wait)
-	return first
 }
 
 // deletableUnseen reports whether a work can be deleted without a preparation by its agent: the agent has seen neither

@@ -10,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -218,9 +219,7 @@ func (d *decision) requireRequested() bool {
 
 // wait plans the next decision after the given time at the latest; zero for never.
 func (d *decision) wait(after time.Duration) {
-	if d.plan.After == 0 || after > 0 && after < d.plan.After {
-		d.plan.After = after
-	}
+	d.plan.After = gate.Sooner(d.plan.After, after)
 }
 
 // follow plans the write of the work for the intent.

@@ -49,6 +49,14 @@ type Answer struct {
 	After time.Duration
 }
 
+// Sooner returns the shorter of two waits. Zero means: for ever.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // Blockf returns the answer of a blocking gate.
 func Blockf(format string, args ...any) Answer { return Answer{Words: fmt.Sprintf(format, args...)} }
 

@@ -3,6 +3,7 @@ package gate_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/towline-io/towline/pkg/gate"
 )
@@ -26,6 +27,15 @@ func TestTable(t *testing.T) {
 			t.Errorf("a loop that has ended is at %q", g.Name)
 		}
 		break
+	}
+}
+
+// TestSooner: zero is no end of a wait.
+func TestSooner(t *testing.T) {
+	for _, tc := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {0, 2, 2}, {2, 0, 2}, {1, 2, 1}, {2, 1, 1}} {
+		if got := gate.Sooner(tc.a, tc.b); got != tc.want {
+			t.Errorf("%d and %d: got %d, want %d", tc.a, tc.b, got, tc.want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // decision is an unfinished answer.
@@ -219,9 +220,7 @@ func (d *decision) relayRefresh(sent Refresh) {
 	switch {
 	case progress == waiting:
 		d.Refresh = next
-		if after > 0 && (d.After == 0 || after < d.After) {
-			d.After = after
-		}
+		d.After = gate.Sooner(d.After, after)
 	case progress == late:
 		d.Refresh = next
 		d.late(next.Since)

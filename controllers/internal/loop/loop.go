@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Behind is how long to wait when the cache lags behind the API server. Usually the change itself wakes the object, but
@@ -113,8 +115,6 @@ func IsRefusal(err error) bool {
 
 // sooner limits a wait to the lag of the cache (Behind).
 func sooner(r ctrl.Result) ctrl.Result {
-	if r.RequeueAfter == 0 || r.RequeueAfter > Behind {
-		r.RequeueAfter = Behind
-	}
+	r.RequeueAfter = gate.Sooner(r.RequeueAfter, Behind)
 	return r
 }
