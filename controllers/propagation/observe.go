@@ -33,6 +33,9 @@ type observation struct {
 	cache, live, reader client.Reader
 	grants              *grants.Checker
 
+	// past is true if all objects were read past the cache.
+	past bool
+
 	// since is when the oldest unhandled change was seen; zero for none. It is for metrics only.
 	since time.Time
 

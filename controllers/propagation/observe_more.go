@@ -261,7 +261,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // recreated the Application.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	kept := seen.Known & delivery.NeedRights // a freeze destroys nothing: cached facts are enough
-	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers|kept
+	seen.past, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers|kept
 	seen.Outdated = false
 	if seen.App != nil {
 		app, err := seen.readLive(ctx, r.Tracking)

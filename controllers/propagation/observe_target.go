@@ -138,7 +138,7 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 	seen.Revoked = map[types.UID]delivery.Revocation{}
 	r.revocations.retain(seen.Key, seen.works())
 	for _, w := range seen.works() {
-		if seen.Live && before[w.UID].Since.IsZero() {
+		if seen.past && before[w.UID].Since.IsZero() {
 			seen.Revoked[w.UID] = before[w.UID] // if the cache permits a work, the work stays
 			continue
 		}

@@ -41,6 +41,13 @@ func (p *Plan) planned(w *workv1.ManifestWork) *workv1.ManifestWork {
 	return w
 }
 
+// rewrite changes the planned form of a work, if the function form changes the work.
+func (p *Plan) rewrite(w *workv1.ManifestWork, form func(*workv1.ManifestWork) (*workv1.ManifestWork, bool)) {
+	if updated, changed := form(p.planned(w)); changed {
+		p.replan(w, updated)
+	}
+}
+
 // replan changes the planned form of a work.
 func (p *Plan) replan(w, updated *workv1.ManifestWork) {
 	if i := p.stepOf(w); i >= 0 {

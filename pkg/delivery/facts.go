@@ -150,9 +150,6 @@ type Facts struct {
 	// Refusal is the API server's refusal of the work in the previous plan; nil for none.
 	Refusal *Rejection
 
-	// Live is true if all objects were read past the cache.
-	Live bool
-
 	// Known says which of the facts below have been requested and read.
 	Known Need
 

@@ -18,7 +18,9 @@ func (d *decision) freeze() {
 		return
 	}
 	if d.owns() && !d.deletionRequested(d.Own) {
-		d.plan.closeReads(d.Own, d.App.Project(), d.ReadsRefused)
+		d.plan.rewrite(d.Own, func(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+			return work.CloseReads(w, d.App.Project(), d.ReadsRefused)
+		})
 	}
 	for _, w := range d.all() {
 		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) && !work.ReadsThroughHub(w) {
@@ -28,18 +30,9 @@ func (d *decision) freeze() {
 			return
 		}
 		if d.Lost[w.UID] != nil {
-			if closed, changed := work.CloseSources(d.plan.planned(w)); changed {
-				d.plan.replan(w, closed)
-			}
+			d.plan.rewrite(w, work.CloseSources)
 			d.freezeWork(w)
 		}
-	}
-}
-
-// closeReads closes repositories for the cluster of a work.
-func (p *Plan) closeReads(w *workv1.ManifestWork, project string, repositories []string) {
-	if closed, changed := work.CloseReads(p.planned(w), project, repositories); changed {
-		p.replan(w, closed)
 	}
 }
 

@@ -59,7 +59,7 @@ func (r *Report) brought() bool { return r.outcome == metav1.ConditionTrue && r.
 // Uncascaded reports whether a user on the cluster has removed the finalizer for the removal of the workload. The
 // agent has applied the finalizer, and has since read the Application without a finalizer.
 func (r *Report) Uncascaded() bool {
-	remaining, known := r.finalizersSince(mark(r.Work))
+	remaining, known := r.finalizersNow()
 	return ReportsFinalizers(r.Work) && r.brought() && known && len(remaining) == 0
 }
 
@@ -101,7 +101,7 @@ func (r *Report) Cascades() bool {
 	case !ReportsFinalizers(r.Work):
 		return feedback.Cascades(&r.Work.Status, r.id)
 	}
-	remaining, known := r.finalizersSince(mark(r.Work))
+	remaining, known := r.finalizersNow()
 	return len(remaining) > 0 && (known || !r.brought())
 }
 

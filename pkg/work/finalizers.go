@@ -25,17 +25,16 @@ func ReportsFinalizers(w *workv1.ManifestWork) bool {
 // The caller waits for an agent that reads nothing. No other source exists: for such an agent, the rest of the
 // Application's status is empty as well.
 func (r *Report) RemainingFinalizers() (remaining []string, known bool) {
-	held, ok := Carried(r.Work)
-	if !ok || !ReportsFinalizers(r.Work) {
+	if _, ok := Carried(r.Work); !ok || !ReportsFinalizers(r.Work) {
 		return nil, true
 	}
-	return r.finalizersSince(held.Annotations[apis.AnnotationFinalizersDropped])
+	return r.finalizersNow()
 }
 
-// finalizersSince returns the remaining finalizers that remove the workload. known reports whether the agent has read
-// the finalizers since the change with the mark.
-func (r *Report) finalizersSince(mark string) (remaining []string, known bool) {
-	return feedback.RemainingFinalizers(&r.Work.Status, r.id, mark)
+// finalizersNow returns the remaining finalizers that remove the workload. known reports whether the agent has read the
+// finalizers since the last change of the finalizers in the work.
+func (r *Report) finalizersNow() (remaining []string, known bool) {
+	return feedback.RemainingFinalizers(&r.Work.Status, r.id, mark(r.Work))
 }
 
 // setFinalizersRule adds the feedback rule about the finalizers, or removes the rule. setFinalizersRule returns the mark of the change;
@@ -43,7 +42,7 @@ func (r *Report) finalizersSince(mark string) (remaining []string, known bool) {
 func setFinalizersRule(w *workv1.ManifestWork, asks bool) string {
 	for i := range w.Spec.ManifestConfigs[:min(1, len(w.Spec.ManifestConfigs))] {
 		config := &w.Spec.ManifestConfigs[i]
-		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, isFinalizersRule)
+		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, func(r workv1.FeedbackRule) bool { return sameRule(r, finalizersRule) })
 		if asks {
 			config.FeedbackRules = append(config.FeedbackRules, feedback.FinalizersRule())
 			return strconv.FormatInt(w.Generation, 10) // unique among the changes of the work
@@ -63,5 +62,3 @@ func mark(w *workv1.ManifestWork) string {
 }
 
 var finalizersRule = feedback.FinalizersRule()
-
-func isFinalizersRule(r workv1.FeedbackRule) bool { return sameRule(r, finalizersRule) }

@@ -20,14 +20,12 @@ import (
 const MaxReplaced = 40 * 1024
 
 // KeepReplaced stores in out, a work with a request, the Application that the request replaces in the work before. A
-// freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores nothing, and
-// returns false, if the Application is too large.
-func KeepReplaced(out, before *workv1.ManifestWork) bool {
-	kept, fits := PackReplaced(before)
-	if kept != "" {
+// freeze needs the Application later, when the hub's Application may be different. KeepReplaced stores no Application that
+// is too large.
+func KeepReplaced(out, before *workv1.ManifestWork) {
+	if kept, _ := PackReplaced(before); kept != "" {
 		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationReplaced, kept)
 	}
-	return fits
 }
 
 // PackReplaced returns the Application in a work, as KeepReplaced stores the Application; empty for none. The bool is false if the Application

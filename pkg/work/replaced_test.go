@@ -24,7 +24,9 @@ func requested(t *testing.T, before *workv1.ManifestWork) (*workv1.ManifestWork,
 	if err := work.Carry(out, fixture.Application("guestbook").Obj(), work.Request{Operation: []byte(`{"sync":{}}`), Version: "7"}); err != nil {
 		t.Fatal(err)
 	}
-	return out, work.KeepReplaced(out, before)
+	work.KeepReplaced(out, before)
+	_, fits := work.PackReplaced(before)
+	return out, fits
 }
 
 // TestReplaced: a work with a request stores the replaced Application.
@@ -49,7 +51,7 @@ func TestReplaced(t *testing.T) {
 				t.Errorf("the stored Application differs (-want +got):\n%s", diff)
 			}
 			again := before.DeepCopy()
-			if !work.KeepReplaced(again, w) || again.Annotations[apis.AnnotationReplaced] != w.Annotations[apis.AnnotationReplaced] {
+			if work.KeepReplaced(again, w); again.Annotations[apis.AnnotationReplaced] != w.Annotations[apis.AnnotationReplaced] {
 				t.Error("a second request loses the Application")
 			}
 			w.Spec.ManifestConfigs[0].ResourceIdentifier.Name = "other"
