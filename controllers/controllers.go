@@ -139,8 +139,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	recorder := loop.LimitEvents(mgr.GetEventRecorder("towline"))
 	pauses := &settings.Pauses{Reader: mgr.GetClient()}
 	marks := &settings.TrackingLabel{Reader: mgr.GetClient(), Namespace: o.Dependencies.ArgoCDNamespace}
-	beside := o.dependencies(mgr)
-	beside.Grants, beside.Events, beside.Pauses, beside.Tracking = checker, recorder, pauses, marks
+	deps := o.dependencies(mgr)
+	deps.Grants, deps.Events, deps.Pauses, deps.Tracking = checker, recorder, pauses, marks
 	sender := &propagation.Reconciler{
 		Client:   mgr.GetClient(),
 		Pauses:   pauses,
@@ -159,7 +159,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Tracer:     o.Tracer,
 	}
 	if slices.Contains(o.Enabled, Dependencies) {
-		sender.Dependencies = beside
+		sender.Dependencies = deps
 	}
 	follower := &placement.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder}
 	setup := map[string]func(ctrl.Manager, int) error{
@@ -167,7 +167,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Decisions:     decisionsOf(o),          //nolint:contextcheck // watches run for as long as the manager
 		Placement:     placements(o, follower), //nolint:contextcheck // the same
 		Propagation:   watchingSets(sender, o.CRDInterval),
-		Dependencies:  watchingSets(beside, o.CRDInterval),
+		Dependencies:  watchingSets(deps, o.CRDInterval),
 		Status: (&status.Reconciler{
 			Client: mgr.GetClient(), Live: o.AppNamespaces.Reader(mgr.GetAPIReader()), Inventory: inventory, Tracer: o.Tracer,
 		}).SetupWithManager,

@@ -16,8 +16,8 @@ func ofApplication(check func(*argocd.Application) string) func(*view) block {
 	return func(v *view) block { return blockFor("", check(v.App)) }
 }
 
-// Fit reports whether the Application alone has no property that blocks its delivery.
-func Fit(app *argocd.Application) bool {
+// fit reports whether the Application alone has no property that blocks its delivery.
+func fit(app *argocd.Application) bool {
 	for _, check := range []func(*argocd.Application) string{noCluster, badCluster, badNamespace, notSkipped, badAnnotation} {
 		if check(app) != "" {
 			return false
@@ -31,7 +31,7 @@ func Named(app *argocd.Application) bool { return noCluster(app) == "" && badClu
 
 // Sent reports whether the Application asks for a work, and not for the end of its works.
 func Sent(app *argocd.Application) bool {
-	return app.Pulled() && app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && Fit(app)
+	return app.Pulled() && app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && fit(app)
 }
 
 func noCluster(app *argocd.Application) string {

@@ -87,9 +87,9 @@ func (v *view) bothDeploy() string {
 		strings.Join(clustersOf(kept), ", "), apis.LabelPull)
 }
 
-// keptElsewhere returns the other clusters that keep the Application meanwhile, if the Application is Fit.
+// keptElsewhere returns the other clusters that keep the Application meanwhile, if the Application alone blocks no delivery: see fit.
 func (v *view) keptElsewhere() []string {
-	if !Fit(v.App) {
+	if !fit(v.App) {
 		return nil
 	}
 	return clustersOf(v.staying(v.elsewhere()))

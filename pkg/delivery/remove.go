@@ -148,7 +148,7 @@ func finalizers(force bool) func(*view, *subject) block {
 // keepOthers waits for works with side manifests. The end of the work would remove the
 // other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
 // controller for the next decision.
-var keepOthers = &Gate{Name: "held beside", step: func(v *view, s *subject) block {
+var keepOthers = &Gate{Name: "side manifests", step: func(v *view, s *subject) block {
 	if !work.Seen(s.ManifestWork) || v.report(s.ManifestWork).SideManifestsKept() {
 		return done
 	}

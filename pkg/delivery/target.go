@@ -55,7 +55,7 @@ func comesFirst(c *Claimant, app *argocd.Application, mine *workv1.ManifestWork)
 // delivery.
 func (c *Claimant) maySend() bool {
 	_, err := authorization.ReadSpec(c.App)
-	return c.App.Pulled() && !c.App.ToBeReleased() && Fit(c.App) && err == nil && c.Refused == nil
+	return c.App.Pulled() && !c.App.ToBeReleased() && fit(c.App) && err == nil && c.Refused == nil
 }
 
 // giveWay withdraws a sent Application if a claimant with precedence was sent as well. After the apply of both works,

@@ -332,7 +332,7 @@ var gateScripts = map[string]struct {
 		turn a
 		turn a
 		project wide`},
-	"held beside": {nil, `create argocd/one c1
+	"side manifests": {nil, `create argocd/one c1
 		older argocd/one unruled
 		delete argocd/one
 		create argocd/one c1`},
