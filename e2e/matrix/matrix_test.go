@@ -137,8 +137,12 @@ func TestProblems(t *testing.T) {
 		change func(*Record)
 		want   string
 	}{
-		"good":            {func(*Record) {}, ""},
-		"other versions":  {func(r *Record) { r.Versions = mixed }, "run `make e2e-oldest` again, then `make matrix`"},
+		"good":           {func(*Record) {}, ""},
+		"other versions": {func(r *Record) { r.Versions = mixed }, "cluster1 had {Kubernetes:v1.36.1"},
+		"a newer hub": {
+			func(r *Record) { r.Versions = map[string]fleet.Versions{"hub": mixed["hub"]} },
+			"run `make e2e-oldest` again, then `make matrix`",
+		},
 		"no versions":     {func(r *Record) { r.Versions = nil }, "run `make e2e-oldest` again"},
 		"a failed spec":   {func(r *Record) { r.Short.Specs, r.Short.Failed = 3, []string{"moves"} }, `the spec "moves" failed`},
 		"a failed long":   {func(r *Record) { r.Long = Results{Specs: 1, Failed: []string{"waits"}} }, `the spec "waits" failed`},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/towline-io/towline/e2e/fleet"
 )
@@ -118,8 +119,8 @@ func (r Record) problems(planned map[string]fleet.Versions) (found []string) {
 	for _, name := range slices.Concat(r.Short.Failed, r.Long.Failed) {
 		found = append(found, fmt.Sprintf("%s: the spec %q failed%s", r.End, name, again))
 	}
-	if !maps.Equal(r.Versions, planned) {
-		found = append(found, fmt.Sprintf("%s: the versions of the record are %+v, and the fleet has %+v%s", r.End, r.Versions, planned, again))
+	if different := differences(r.Versions, planned); different != "" {
+		found = append(found, fmt.Sprintf("%s: the record has other versions than the fleet: %s%s", r.End, different, again))
 	}
 	for _, part := range []Results{r.Short, r.Long} {
 		if part.Specs != part.Passed+len(part.Failed)+part.lacking()+len(part.NotTried) {
@@ -130,6 +131,19 @@ func (r Record) problems(planned map[string]fleet.Versions) (found []string) {
 		found = append(found, fmt.Sprintf("%s: no spec passed%s", r.End, again))
 	}
 	return found
+}
+
+// differences returns the planes whose versions in a run differ from the planned versions.
+func differences(ran, planned map[string]fleet.Versions) string {
+	planes := maps.Clone(planned)
+	maps.Copy(planes, ran)
+	var list []string
+	for _, plane := range slices.Sorted(maps.Keys(planes)) {
+		if ran[plane] != planned[plane] {
+			list = append(list, fmt.Sprintf("%s had %+v, not %+v", plane, ran[plane], planned[plane]))
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // minutes is the form of the start of a run.
@@ -204,14 +218,14 @@ func Update(root, folder string) (leftOut []string, err error) {
 		}
 		var of []report
 		for _, r := range reports {
-			switch {
-			case r.End != end || len(r.Versions) == 0:
-			case maps.Equal(r.Versions, planned):
-				of = append(of, r)
-			default:
-				leftOut = append(leftOut, fmt.Sprintf("the run of %s (%s) had %+v, and the fleet has %+v",
-					r.began.Format(minutes), end, r.Versions, planned))
+			if r.End != end || len(r.Versions) == 0 {
+				continue
 			}
+			if different := differences(r.Versions, planned); different != "" {
+				leftOut = append(leftOut, fmt.Sprintf("the run of %s (%s): %s", r.began.Format(minutes), end, different))
+				continue
+			}
+			of = append(of, r)
 		}
 		if len(of) == 0 {
 			continue
