@@ -125,16 +125,17 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
 	$(RACE) -c -o /dev/null ./controllers/envtest # compiled once, for both halves
-	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside-envtest
+	@$(MAKE) --no-print-directory -j5 $(IN_TURN) step-envtest-half step-envtest-rest step-envtest-others step-beside-lint step-beside-unit
 	@$(MAKE) --no-print-directory e2e-prepare
 	@$(MAKE) --no-print-directory -j4 $(IN_TURN) step-e2e-half-first step-e2e-half-second step-faults-brief step-beside-e2e
 	@printf '\n==> all tests passed\n'
 
 # The tests against an API server and the specs often wait. So these tests run in several parts at the same time, each with an API
 # server or a fleet. The other checks run at the same time with a lower priority.
-.PHONY: beside-envtest beside-e2e
-beside-envtest:
+.PHONY: beside-lint beside-unit beside-e2e
+beside-lint:
 	$(call step,lint)
+beside-unit:
 	$(call step,test-unit)
 beside-e2e:
 	$(call step,test-simulation)
@@ -143,10 +144,10 @@ beside-e2e:
 	$(call step,test-fleet)
 
 STEPS := step-envtest-half step-envtest-rest step-envtest-others step-e2e-half-first step-e2e-half-second step-faults-brief
-.PHONY: $(STEPS) step-beside-envtest step-beside-e2e
+.PHONY: $(STEPS) step-beside-lint step-beside-unit step-beside-e2e
 $(STEPS): step-%:
 	$(call step,$*)
-step-beside-envtest step-beside-e2e: step-%:
+step-beside-lint step-beside-unit step-beside-e2e: step-%:
 	@nice $(MAKE) --no-print-directory $*
 
 HALF := ^Test[A-F]
