@@ -23,11 +23,29 @@ func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.Op
 		return nil
 	}
 	out := *o
-	if asked := askedFor(app, &seen, o); asked != nil {
+	asked := askedFor(app, &seen, o)
+	if asked != nil {
 		out.Operation = *asked
 	}
-	out.Operation.Sync = out.Operation.Sync.At(o.SyncResult)
+	if !o.Running() || asked == nil && ownResult(app, o) {
+		out.Operation.Sync = out.Operation.Sync.At(o.SyncResult)
+	}
 	return &out
+}
+
+// ownResult returns whether the result in a running operation is certainly not the result of the former operation. Argo CD 2.14,
+// and 3 before argo-cd#28778, begins an operation with the result of the former operation, and replaces the result during the
+// sync.
+func ownResult(app *argocd.Application, o *argocd.OperationState) bool {
+	shown := app.Status.OperationState
+	if shown == nil || o.SyncResult == nil {
+		return false
+	}
+	if shown.Running() && shown.StartedAt == o.StartedAt && shown.Operation.Sync.Resolved() {
+		return true
+	}
+	return shown.SyncResult == nil || shown.SyncResult.Revision != o.SyncResult.Revision ||
+		!slices.Equal(shown.SyncResult.Revisions, o.SyncResult.Revisions)
 }
 
 // supersedes reports whether a user on the hub has removed the last operation from the status and requests a new

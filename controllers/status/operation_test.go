@@ -34,6 +34,21 @@ func TestShowOperation(t *testing.T) {
 	shown.Operation, earlier.Operation = asked, asked
 	earlier.StartedAt = "2026-01-01T00:00:00Z"
 	byAgent.Operation.Info = []argocd.Info{{Name: apis.OperationInfo, Value: "1-a"}}
+	unresolved := asked
+	unresolved.Sync.Revision, unresolved.Sync.Revisions = "", []string{}
+	shownRunning := ended
+	shownRunning.Operation = unresolved
+	running := func(revision string) (o argocd.OperationState) {
+		o.Phase, o.StartedAt = "Running", began
+		o.SyncResult = &argocd.SyncResult{Revision: revision}
+		return o
+	}
+	former, resolved, repeated := running("abc"), running("new"), running("abc")
+	former.Phase, former.StartedAt = "Succeeded", began // operations of less than a second begin at the same time
+	resolved.Operation.Sync.Revision = "new"
+	at := func(revision string) argocd.Operation {
+		return argocd.Operation{Sync: argocd.SyncOperation{Revision: revision}}
+	}
 	for title, tc := range map[string]struct {
 		taken string // by the work agent
 		asks  bool
@@ -43,12 +58,20 @@ func TestShowOperation(t *testing.T) {
 	}{
 		"automated": {there: automated, want: argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true},
 			Sync: argocd.SyncOperation{Revision: "abc"}}},
-		"of several sources":         {there: several, want: argocd.Operation{Sync: argocd.SyncOperation{Revisions: []string{"a", "b"}}}},
-		"asked for, and taken":       {taken: "1-a", asks: true, there: ended, want: asked},
-		"asked for before":           {taken: "1-a", shown: &shown, there: ended, want: asked},
-		"by the agent's report":      {shown: &shown, there: byAgent, want: asked},
-		"of an earlier operation":    {taken: "1-a", shown: &earlier, there: ended, want: argocd.Operation{Sync: argocd.SyncOperation{Revision: "abc"}}},
-		"another one has been taken": {taken: "2-b", shown: &shown, there: ended, want: argocd.Operation{Sync: argocd.SyncOperation{Revision: "abc"}}},
+		"of several sources":             {there: several, want: argocd.Operation{Sync: argocd.SyncOperation{Revisions: []string{"a", "b"}}}},
+		"asked for, and taken":           {taken: "1-a", asks: true, there: ended, want: asked},
+		"asked for before":               {taken: "1-a", shown: &shown, there: ended, want: asked},
+		"by the agent's report":          {shown: &shown, there: byAgent, want: asked},
+		"asked for, and running":         {taken: "1-a", asks: true, shown: &former, there: running("new"), want: unresolved},
+		"ended, and shown as running":    {taken: "1-a", shown: &shownRunning, there: ended, want: asked},
+		"of an earlier operation":        {taken: "1-a", shown: &earlier, there: ended, want: at("abc")},
+		"another one has been taken":     {taken: "2-b", shown: &shown, there: ended, want: at("abc")},
+		"running":                        {shown: &former, there: running("new"), want: at("new")},
+		"running with the former result": {shown: &former, there: running("abc"), want: at("")},
+		"running, shown with its result": {shown: &resolved, there: running("new"), want: at("new")},
+		"running, its result comes":      {shown: &repeated, there: running("new"), want: at("new")},
+		"running, nothing shown":         {there: running("new"), want: at("")},
+		"running, without a result":      {shown: &former, there: argocd.OperationState{Phase: "Running", StartedAt: began}, want: at("")},
 	} {
 		t.Run(title, func(t *testing.T) {
 			b := fixture.Application("guestbook")

@@ -143,11 +143,14 @@ type SyncResource struct {
 
 // At returns the sync with its revisions. A sync without revisions gets the revisions of the result.
 func (s SyncOperation) At(r *SyncResult) SyncOperation {
-	if r != nil && s.Revision == "" && len(s.Revisions) == 0 {
+	if r != nil && !s.Resolved() {
 		s.Revision, s.Revisions = r.Revision, r.Revisions
 	}
 	return s
 }
+
+// Resolved returns whether the sync has revisions.
+func (s SyncOperation) Resolved() bool { return s.Revision != "" || len(s.Revisions) > 0 }
 
 // Initiator is the user or the sync policy behind an operation.
 type Initiator struct {
