@@ -1,5 +1,5 @@
 // Fleet is a single program with the parts of a fleet. The libraries of Kubernetes are compiled and linked once. The name of
-// the call chooses the part.
+// the call chooses the part, or else the first argument: fleet kube-apiserver --help.
 package main
 
 import (
@@ -43,9 +43,15 @@ var parts = map[string]func(){
 func main() {
 	name := filepath.Base(os.Args[0])
 	run, ok := parts[name]
+	if !ok && len(os.Args) > 1 {
+		os.Args = os.Args[1:]
+		name = os.Args[0]
+		run, ok = parts[name]
+	}
 	if !ok {
 		names := slices.Sorted(maps.Keys(parts))
-		fmt.Fprintf(os.Stderr, "%s is no part of a fleet. Call this program by one of the names %s.\n", name, strings.Join(names, ", "))
+		fmt.Fprintf(os.Stderr, "%s is no part of a fleet. The first argument, or the name of the call, is one of the parts %s.\n",
+			name, strings.Join(names, ", "))
 		os.Exit(2)
 	}
 	// The libraries of Kubernetes make global flags, for example --version. The other parts have no such flags.
