@@ -52,7 +52,7 @@ func TestForeignStateDirIsRefused(t *testing.T) {
 func bystander(t *testing.T) (ref ProcessRef, ended <-chan struct{}) {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", "-c", "sleep 300")
-	if err := spawn(cmd); err != nil {
+	if err := spawn(cmd, nil); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})

@@ -19,10 +19,6 @@ func (c *ControlPlane) clones() string {
 
 // EmptyRepoServer restarts the repo server of the plane's Argo CD without its clones. The answers in Redis stay.
 func (c *ControlPlane) EmptyRepoServer(ctx context.Context) error {
-	if c.isolated != nil {
-		c.isolated.Stop()
-		return errors.Join(removeAll(c.clones()), c.isolated.Restart(ctx))
-	}
 	if err := c.StopProcess(ctx, repoServer); err != nil {
 		return err
 	}

@@ -17,6 +17,10 @@ type Command struct {
 	// Args are the arguments, Env is added to the environment of this process, and Dir is the working directory.
 	Args, Env []string
 	Dir       string
+	// In is the plane in whose network the program runs. Processes outside then reach the program at the addresses of
+	// Serves. Without In, the program runs in the network of the machine.
+	In     *ControlPlane
+	Serves []string
 	// Ready is called until it returns nil. Without Ready, the program is ready when it has started.
 	Ready func(ctx context.Context) error
 	// ReadyTimeout is the time limit for Ready. Default: one minute.
@@ -40,6 +44,12 @@ func (f *Fleet) Run(ctx context.Context, c Command) (*Process, error) {
 	}
 	if sp.grace == 0 {
 		sp.grace = 15 * time.Second
+	}
+	if c.In != nil && c.In.netns != nil {
+		sp.netns = c.In.netns
+		if err := sp.netns.serve(c.Serves...); err != nil {
+			return nil, err
+		}
 	}
 	p := &process{spec: sp, changed: func() {}, say: func(string, ...any) {}}
 	if err := p.start(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +38,8 @@ const (
 	actJoinHub   = "join-hub"
 	actProvision = "provision"
 	actOperate   = "operate"
+	actIsolate   = "isolate"
+	actConnect   = "connect"
 )
 
 // localControl calls the supervisor of this process.
@@ -68,28 +71,40 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.removeCluster(ctx, plane)
 	case actMaestro:
 		return c.s.addMaestro(ctx)
+	case actIsolate, actConnect:
+		return c.s.network(ctx, action, plane, strings.Fields(what))
 	case actRebuild, actImport, actCommits, actSource:
 		return c.s.clusterAction(ctx, action, plane, what)
 	}
 	return fmt.Errorf("a fleet cannot %q", action)
 }
 
-func (s *supervisor) clusterAction(ctx context.Context, action, name, what string) error {
-	for _, cluster := range s.clusters {
-		if cluster.name != name {
-			continue
-		}
-		switch action {
-		case actRebuild:
-			return cluster.rebuild(ctx)
-		case actCommits:
-			return cluster.startCommitServer(ctx)
-		case actSource:
-			return cluster.changeSource(ctx, what)
-		}
-		return cluster.importAgain(ctx)
+// network moves a plane into a network namespace, or back.
+func (s *supervisor) network(ctx context.Context, action, name string, reach []string) error {
+	p := s.planeOf(name)
+	switch {
+	case p == nil:
+		return fmt.Errorf("%q does not exist: this fleet has %v", name, s.planeNames())
+	case action == actIsolate:
+		return p.isolate(ctx, reach)
 	}
-	return fmt.Errorf("managed cluster %q does not exist: this fleet has %v", name, s.planeNames()[1:])
+	return p.reconnect(ctx)
+}
+
+func (s *supervisor) clusterAction(ctx context.Context, action, name, what string) error {
+	cluster := s.planeOf(name)
+	if cluster == nil || cluster == s.hub {
+		return fmt.Errorf("managed cluster %q does not exist: this fleet has %v", name, s.planeNames()[1:])
+	}
+	switch action {
+	case actRebuild:
+		return cluster.rebuild(ctx)
+	case actCommits:
+		return cluster.startCommitServer(ctx)
+	case actSource:
+		return cluster.changeSource(ctx, what)
+	}
+	return cluster.importAgain(ctx)
 }
 
 // addAvailability adds to the status which clusters are Available. Without an answer of the hub, the field stays empty.

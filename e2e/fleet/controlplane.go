@@ -82,7 +82,8 @@ func apiServerArgs(pki, address, etcd string) []string {
 	file := func(name string) string { return filepath.Join(pki, name) }
 	return []string{
 		"--etcd-servers=http://" + etcd,
-		"--bind-address=127.0.0.1", "--secure-port=" + portOf(address),
+		// By default, an API server looks for a route to the internet, and a network namespace has none.
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--secure-port=" + portOf(address),
 		"--cert-dir=" + pki, "--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"),
 		"--client-ca-file=" + file("ca.crt"),
 		// By these flags, the API server of an APIService trusts the user names in requests.

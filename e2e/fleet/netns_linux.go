@@ -11,32 +11,47 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// A Netns is a network namespace without a network card. Its processes reach only the addresses of Reach. All addresses
-// are on the loopback interface, and mean the same inside and outside.
-type Netns struct {
-	name      string
-	file      *os.File
+// A netns is a network namespace without a network card. Its processes reach only each other and the addresses of reach. All
+// addresses are on the loopback interface, and mean the same inside and outside.
+type netns struct {
+	name string
+	file *os.File
+
+	mu        sync.Mutex
 	listeners []net.Listener
 }
 
-// NewNetns makes a network namespace. The process needs the rights of root.
-func NewNetns(ctx context.Context, name string) (*Netns, error) {
+// netnsDir is the folder with the names of network namespaces: see ip-netns(8).
+const netnsDir = "/run/netns"
+
+// newNetns makes a network namespace. The process needs the rights of root.
+func newNetns(ctx context.Context, name string) (*netns, error) {
+	_ = deleteNetns(name) // a killed fleet leaves its namespace
 	if err := ip(ctx, "netns", "add", name); err != nil {
 		return nil, err
 	}
-	n := &Netns{name: name}
 	if err := ip(ctx, "-netns", name, "link", "set", "lo", "up"); err != nil {
-		return nil, errors.Join(err, n.Close(ctx))
+		return nil, errors.Join(err, deleteNetns(name))
 	}
-	var err error
-	if n.file, err = os.Open(filepath.Join("/run/netns", name)); err != nil {
-		return nil, errors.Join(err, n.Close(ctx))
+	n, err := openNetns(name)
+	if err != nil {
+		return nil, errors.Join(err, deleteNetns(name))
 	}
 	return n, nil
+}
+
+// openNetns opens an existing network namespace.
+func openNetns(name string) (*netns, error) {
+	file, err := os.Open(filepath.Join(netnsDir, name))
+	if err != nil {
+		return nil, err
+	}
+	return &netns{name: name, file: file}, nil
 }
 
 func ip(ctx context.Context, args ...string) error {
@@ -46,24 +61,35 @@ func ip(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Close removes the namespace. Its processes must have ended.
-func (n *Netns) Close(ctx context.Context) error {
+// close ends the forwarding, and leaves the namespace to others.
+func (n *netns) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, l := range n.listeners {
 		_ = l.Close()
 	}
-	if n.file != nil {
-		_ = n.file.Close()
-	}
-	return ip(ctx, "netns", "del", n.name)
+	_ = n.file.Close()
 }
 
-// Command returns the arguments of a program that runs a command in the namespace.
-func (n *Netns) Command(path string, args ...string) (string, []string) {
+// remove closes and removes the namespace. Its processes must have ended.
+func (n *netns) remove() error {
+	n.close()
+	return deleteNetns(n.name)
+}
+
+// deleteNetns removes the name of a network namespace, as ip netns del does. The namespace ends with its last process.
+func deleteNetns(name string) error {
+	path := filepath.Join(netnsDir, name)
+	return errors.Join(unix.Unmount(path, unix.MNT_DETACH), os.Remove(path))
+}
+
+// command returns the arguments of a program that runs a command in the namespace.
+func (n *netns) command(path string, args ...string) (string, []string) {
 	return "ip", append([]string{"netns", "exec", n.name, path}, args...)
 }
 
-// Reach lets the processes of the namespace reach addresses outside.
-func (n *Netns) Reach(addresses ...string) error {
+// reach lets the processes of the namespace reach addresses outside.
+func (n *netns) reach(addresses ...string) error {
 	for _, address := range addresses {
 		l, err := call(n, func() (net.Listener, error) { return net.Listen("tcp", address) })
 		if err != nil {
@@ -74,8 +100,8 @@ func (n *Netns) Reach(addresses ...string) error {
 	return nil
 }
 
-// Serve lets the processes outside reach addresses of the namespace.
-func (n *Netns) Serve(addresses ...string) error {
+// serve lets the processes outside reach addresses of the namespace.
+func (n *netns) serve(addresses ...string) error {
 	for _, address := range addresses {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
@@ -88,9 +114,31 @@ func (n *Netns) Serve(addresses ...string) error {
 	return nil
 }
 
+// within runs a function on the thread of the calling goroutine, which must be locked to the thread. Meanwhile, the thread is
+// in the namespace. A nil namespace is the network of the machine.
+func (n *netns) within(do func() error) error {
+	if n == nil {
+		return do()
+	}
+	machine, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer machine.Close()
+	if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
+		return err
+	}
+	defer func() {
+		if err := unix.Setns(int(machine.Fd()), unix.CLONE_NEWNET); err != nil {
+			panic(fmt.Sprintf("the thread cannot leave the network namespace %s: %v", n.name, err))
+		}
+	}()
+	return do()
+}
+
 // call runs a function on a thread in the namespace. The thread ends with the goroutine, because the goroutine never
 // unlocks the thread.
-func call[T any](n *Netns, do func() (T, error)) (T, error) {
+func call[T any](n *netns, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -109,8 +157,10 @@ func call[T any](n *Netns, do func() (T, error)) (T, error) {
 }
 
 // forward connects each connection of a listener with a connection of dial.
-func (n *Netns) forward(l net.Listener, dial func() (net.Conn, error)) {
+func (n *netns) forward(l net.Listener, dial func() (net.Conn, error)) {
+	n.mu.Lock()
 	n.listeners = append(n.listeners, l)
+	n.mu.Unlock()
 	go func() {
 		for {
 			from, err := l.Accept()

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"net"
 	"os"
 	"testing"
@@ -18,14 +17,14 @@ func TestNetnsOfTwoFleets(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // only root makes network namespaces
 	}
-	var spaces []*Netns
+	var spaces []*netns
 	for _, fleet := range []paths{first, second} {
-		n, err := NewNetns(t.Context(), fleet.netns(cluster))
+		n, err := newNetns(t.Context(), fleet.netns(cluster))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			if err := n.Close(context.WithoutCancel(t.Context())); err != nil {
+			if err := n.remove(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -38,6 +38,9 @@ type plane struct {
 	// transport is where the plane's work agent fetches works.
 	transport string
 
+	// netns is the network namespace of the plane's processes; nil for the network of the machine.
+	netns *netns
+
 	portsMu sync.Mutex
 	ports   map[string]int
 }
@@ -60,6 +63,9 @@ func (p *plane) port(purpose string) (int, error) {
 	port, err := p.supervisor.ports.take(p.name + " " + purpose)
 	if err == nil {
 		p.ports[purpose] = port
+	}
+	if err == nil && p.netns != nil {
+		err = p.netns.serve(loopback(port))
 	}
 	return port, err
 }

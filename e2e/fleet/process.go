@@ -17,6 +17,8 @@ type spec struct {
 	owner, name, path string
 	args, env         []string
 	dir, log          string
+	// netns is the network namespace of the process; nil for the network of the machine.
+	netns *netns
 	// layer is the order of the stop: higher layers stop first.
 	layer int
 	// ready is called until it returns nil.
@@ -121,7 +123,7 @@ func (p *process) launch() error {
 	fmt.Fprintf(log, "--- %s: %s %q\n", time.Now().Format(time.RFC3339), p.spec.path, p.spec.args)
 	cmd := exec.Command(p.spec.path, p.spec.args...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.spec.env, p.spec.dir, log, log
-	if err := spawn(cmd); err != nil {
+	if err := spawn(cmd, p.spec.netns); err != nil {
 		return fmt.Errorf("starting %s: %w", p.spec.title(), err)
 	}
 	ref, _ := refOf(cmd.Process.Pid) // an end before this line is noticed below
@@ -216,6 +218,14 @@ func (p *process) running() bool {
 	default:
 		return true
 	}
+}
+
+// wanted reports whether the process runs, or waits for its restart.
+func (p *process) wanted() bool {
+	p.mu.Lock()
+	watched := p.cancel != nil
+	p.mu.Unlock()
+	return watched || p.running()
 }
 
 func (p *process) exitedChan() <-chan struct{} {

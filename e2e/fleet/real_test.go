@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,6 +92,15 @@ func TestRealFleet(t *testing.T) {
 			t.Errorf("the old data is there: %s", out)
 		}
 	})
+	t.Run("a cluster has a network of its own, and returns", func(t *testing.T) { isolated(ctx, t, f, cluster) })
+	t.Run("the first argument names a part", func(t *testing.T) {
+		program, err := filepath.EvalSymlinks(f.Program("kubectl"))
+		check(t, err)
+		out, err := exec.CommandContext(ctx, program, "kustomize", "version").CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), "v") {
+			t.Errorf("%s, %v", out, err)
+		}
+	})
 	t.Run("a user has the rights it was granted", func(t *testing.T) {
 		file, err := f.Hub.UserKubeconfig("somebody", "nobodies")
 		check(t, err)
@@ -106,6 +116,42 @@ func TestRealFleet(t *testing.T) {
 		}
 	})
 	t.Run("a program is run beside it", func(t *testing.T) { runBeside(ctx, t, f) })
+}
+
+// isolated checks that an isolated cluster reaches the hub's API server and not the Git server, and that the processes outside
+// reach the cluster. Only root makes network namespaces.
+func isolated(ctx context.Context, t *testing.T, f *fleet.Fleet, cluster *fleet.Cluster) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	git := func() (string, error) {
+		out, err := cluster.CombinedOutput(ctx, "git", "ls-remote", f.Git.URL(fleet.AppsRepo))
+		return string(out), err
+	}
+	renewed := func() string {
+		out, err := f.Hub.Kubectl(ctx, "get", "lease", "managed-cluster-lease", "--namespace=cluster1", "--output=jsonpath={.spec.renewTime}")
+		check(t, err)
+		return out
+	}
+	back, err := cluster.Isolate(ctx)
+	check(t, err)
+	if _, err := cluster.Isolate(ctx); err == nil {
+		t.Error("the cluster was isolated twice")
+	}
+	if out, err := git(); err == nil || !strings.Contains(out, "Failed to connect") {
+		t.Errorf("the isolated cluster asks the Git server: %s, %v", out, err)
+	}
+	for before := renewed(); renewed() == before; <-time.After(200 * time.Millisecond) {
+		check(t, ctx.Err())
+	}
+	_, err = cluster.Kubectl(ctx, "get", "namespaces")
+	check(t, err)
+	check(t, back(ctx))
+	_, err = git()
+	check(t, err)
+	_, err = cluster.Kubectl(ctx, "get", "namespaces")
+	check(t, err)
 }
 
 func login(ctx context.Context, t *testing.T, hub *fleet.Hub) {

@@ -8,6 +8,7 @@ import (
 
 type spawnRequest struct {
 	cmd    *exec.Cmd
+	netns  *netns
 	result chan error
 }
 
@@ -19,16 +20,17 @@ var spawner = sync.OnceValue(func() chan<- spawnRequest {
 		// process.
 		runtime.LockOSThread()
 		for r := range requests {
-			r.result <- r.cmd.Start()
+			r.result <- r.netns.within(r.cmd.Start)
 		}
 	}()
 	return requests
 })
 
-// spawn starts a command. The command's process dies with this process.
-func spawn(cmd *exec.Cmd) error {
+// spawn starts a command in a network namespace; nil for the network of the machine. The command's process dies with this
+// process.
+func spawn(cmd *exec.Cmd, n *netns) error {
 	cmd.SysProcAttr = childAttributes()
-	request := spawnRequest{cmd: cmd, result: make(chan error)}
+	request := spawnRequest{cmd: cmd, netns: n, result: make(chan error)}
 	spawner() <- request
 	return <-request.result
 }

@@ -235,6 +235,9 @@ func (s *supervisor) stopPlane(p *plane) {
 		return
 	}
 	s.stopOwner(p.name)
+	if err := p.leaveNetns(); err != nil {
+		s.progress("%v", err)
+	}
 	if p.redis != nil {
 		p.redis.stop()
 	}

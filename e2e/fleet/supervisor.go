@@ -72,6 +72,9 @@ func (s *supervisor) complete(sp *spec) {
 		sp.env = append(slices.Clip(sp.env), s.opts.ExtraEnv[key]...)
 	}
 	sp.log = s.paths.log(sp.title())
+	if p := s.planeOf(sp.owner); p != nil {
+		sp.netns = p.netns
+	}
 	if sp.timeout == 0 {
 		sp.timeout = s.opts.ReadyTimeout
 	}
@@ -176,6 +179,19 @@ func stopEach(processes []*process) {
 		wait.Go(p.stop)
 	}
 	wait.Wait()
+}
+
+// planeOf returns the hub or the cluster of a name; nil for none.
+func (s *supervisor) planeOf(name string) *plane {
+	if name == hubName {
+		return s.hub
+	}
+	for _, c := range s.clusters {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 func (s *supervisor) planeNames() []string {

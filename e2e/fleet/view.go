@@ -23,8 +23,8 @@ type ControlPlane struct {
 	redis  string
 	etcd   string
 
-	// isolated is the repo server in a network namespace; nil for a repo server of the fleet.
-	isolated *Process
+	// netns is the network namespace of the plane between Isolate and its end; nil for the network of the machine.
+	netns *netns
 }
 
 // A Hub is the Open Cluster Management hub.

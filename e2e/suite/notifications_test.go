@@ -52,7 +52,7 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 		// ContainElements permits duplicates: the controller may send a message again after it has lost the race to
 		// record the first send.
 		Eventually(ctx, sink.heard).Should(ContainElements(
-			message{Of: "on-sync-succeeded", App: "notified-synced", Phase: "Succeeded", Revision: sha},
+			message{Of: "on-sync-succeeded", App: "notified-synced", Phase: "Succeeded", Revision: sha, Repo: f.Git.URL(fleet.AppsRepo)},
 			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: sha},
 		))
 		AddReportEntry("what the webhook got", fmt.Sprint(sink.heard()))
@@ -60,7 +60,7 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 })
 
 // A message has the fields of the notification templates.
-type message struct{ Of, App, Phase, Health, Revision string }
+type message struct{ Of, App, Phase, Health, Revision, Repo string }
 
 // A webhook receives messages.
 type webhook struct {
@@ -161,7 +161,7 @@ data:
         method: POST
         body: |
           {"of": "on-sync-succeeded", "app": "{{.app.metadata.name}}", "phase": "{{.app.status.operationState.phase}}",
-           "revision": "{{.app.status.operationState.operation.sync.revision}}"}
+           "revision": "{{.app.status.operationState.operation.sync.revision}}", "repo": "{{.app.spec.source.repoURL}}"}
   template.app-health-degraded: |
     webhook:
       sink:

@@ -29,6 +29,23 @@ func applicationSet(ctx context.Context, name string) (*unstructured.Unstructure
 	return set, hub.Get(ctx, types.NamespacedName{Namespace: argocdNamespace, Name: name}, set)
 }
 
+// expectRollOutOver waits until no part of a roll-out of a set is running. If a sync ends before the controller sees the sync run,
+// the controller may request a second sync. The second sync would deploy the next commit.
+func expectRollOutOver(ctx context.Context, set string, apps []string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		rolled, err := applicationSet(ctx, set)
+		g.Expect(err).NotTo(HaveOccurred())
+		steps, _, err := unstructured.NestedSlice(rolled.Object, "status", "applicationStatus")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(steps).To(And(HaveLen(len(apps)), HaveEach(HaveKeyWithValue("status", "Healthy"))))
+		for _, name := range apps {
+			g.Expect(read(hub, named(name))(ctx)).To(And(
+				HaveField("Operation", BeNil()), HaveField("Status.OperationState.Phase", "Succeeded")))
+		}
+	}).Should(Succeed())
+}
+
 var _ = Describe("A RollingSync", Ordered, func() {
 	const set = "rollout"
 	apps := []string{"rollout-cluster1", "rollout-cluster2", "rollout-cluster3"}
@@ -73,21 +90,9 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		head, _, _ := strings.Cut(manifest, "version: ")
 		return map[string]string{"configmap.yaml": head + "version: " + v + "\n"}
 	}
-	// over waits until no part of a roll-out is running. If a sync ends before the controller sees it run, the
-	// controller may request a second sync. The second sync would deploy the next commit.
 	over := func(ctx context.Context) {
 		GinkgoHelper()
-		Eventually(ctx, func(g Gomega, ctx context.Context) {
-			rolled, err := applicationSet(ctx, set)
-			g.Expect(err).NotTo(HaveOccurred())
-			steps, _, err := unstructured.NestedSlice(rolled.Object, "status", "applicationStatus")
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(steps).To(And(HaveLen(len(apps)), HaveEach(HaveKeyWithValue("status", "Healthy"))))
-			for _, name := range apps {
-				g.Expect(read(hub, named(name))(ctx)).To(And(
-					HaveField("Operation", BeNil()), HaveField("Status.OperationState.Phase", "Succeeded")))
-			}
-		}).Should(Succeed())
+		expectRollOutOver(ctx, set, apps)
 	}
 	// deployed returns the first deployment of a revision in the cluster's own history. The controller may request a
 	// second sync during the first. The same revision is then deployed again, next to the deployments of the next step.

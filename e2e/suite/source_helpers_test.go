@@ -16,13 +16,16 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
-	"github.com/towline-io/towline/pkg/agent/sourceproxy"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/source"
@@ -64,6 +67,17 @@ func sourceSpec(namespace string, sources ...map[string]any) string {
 	return string(data)
 }
 
+// withoutAutomation returns the spec without automated syncs.
+func withoutAutomation(spec string) string {
+	GinkgoHelper()
+	var out map[string]any
+	Expect(json.Unmarshal([]byte(spec), &out)).To(Succeed())
+	unstructured.RemoveNestedField(out, "syncPolicy", "automated")
+	data, err := json.Marshal(out)
+	Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}
+
 // from returns a source: a folder on the branch main of a repository.
 func from(repo, path string) map[string]any {
 	return map[string]any{"repoURL": repo, "path": path, "targetRevision": "main"}
@@ -98,8 +112,36 @@ func through(ctx context.Context, name, on string, sources ...map[string]any) {
 	})
 }
 
-// follows expects that the Application of configContent reaches a commit and its value.
-func follows(ctx context.Context, on, name, sha, value string) {
+// subscribedThroughHub returns the ApplicationSet of rollout for its first clusters. Its Applications deploy configContent, read
+// through the hub, and tell the webhook sink about each sync.
+func subscribedThroughHub(rollout string, clusters int) string {
+	GinkgoHelper()
+	var set map[string]any
+	Expect(yaml.Unmarshal([]byte(rollout), &set)).To(Succeed())
+	generators, _, err := unstructured.NestedSlice(set, "spec", "generators")
+	Expect(err).NotTo(HaveOccurred())
+	list := generators[0].(map[string]any)["list"].(map[string]any)
+	list["elements"] = list["elements"].([]any)[:clusters]
+	Expect(unstructured.SetNestedSlice(set, generators, "spec", "generators")).To(Succeed())
+	for key, value := range map[string]string{apis.AnnotationSource: apis.SourceHub, fmt.Sprintf(subscribe, "on-sync-succeeded"): ""} {
+		Expect(unstructured.SetNestedField(set, value, "spec", "template", "metadata", "annotations", key)).To(Succeed())
+	}
+	Expect(unstructured.SetNestedField(set, "plain", "spec", "template", "spec", "source", "path")).To(Succeed())
+	out, err := yaml.Marshal(set)
+	Expect(err).NotTo(HaveOccurred())
+	return string(out)
+}
+
+// expectThrough expects that an Application on a cluster names the agent's address in place of the address in Git.
+func expectThrough(ctx context.Context, on, door, name, repo string) {
+	GinkgoHelper()
+	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", And(
+		ContainSubstring(source.At("https://"+door, argocd.DefaultProject, repo)), Not(ContainSubstring(repo)))))
+}
+
+// compares lets the cluster compare the Application until the hub shows a comparison with a commit. towline-source may repeat the
+// references of some seconds before.
+func compares(ctx context.Context, on, name, sha string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega, ctx context.Context) {
 		hardRefresh(ctx, on, name)
@@ -107,6 +149,12 @@ func follows(ctx context.Context, on, name, sha, value string) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(app.Status.Sync.Revision).To(Equal(sha))
 	}).WithPolling(2 * time.Second).Should(Succeed())
+}
+
+// follows expects that the Application of configContent reaches a commit and its value.
+func follows(ctx context.Context, on, name, sha, value string) {
+	GinkgoHelper()
+	compares(ctx, on, name, sha)
 	Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", value)))
 	expectNoCondition(ctx, name, "ComparisonError")
 }
@@ -154,52 +202,50 @@ func serveRepositories(ctx context.Context) (*secureGit, *fleet.Process) {
 	return git, server
 }
 
-// openDoor runs the agent of a cluster with its door, and gives the cluster's Argo CD the agent's authority, as the
-// kubelet does.
+// openDoor runs the agent of a cluster with its door, until the specs end.
 func openDoor(ctx context.Context, on string) (agent *towline.Agent, address string) {
 	GinkgoHelper()
-	ports, err := f.FreePorts(1)
-	Expect(err).NotTo(HaveOccurred())
-	address = fmt.Sprintf("127.0.0.1:%d", ports[0])
-	_, err = f.Hub.Kubectl(ctx, "annotate", "--overwrite", "namespace", on, apis.AnnotationSourceAddress+"=https://"+address)
-	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx context.Context) {
 		_, err := f.Hub.Kubectl(ctx, "annotate", "namespace", on, apis.AnnotationSourceAddress+"-")
 		Expect(err).NotTo(HaveOccurred())
+		Expect(f.Cluster(on).MountCertificates(nil)).To(Succeed())
 	})
-	agent, err = towline.RunAgent(ctx, f, binary, on, "door-"+on, "--source-bind-address="+address, "--source-address=https://"+address)
+	agent, address, err := towline.OpenDoor(ctx, f, binary, on, &f.Cluster(on).ControlPlane)
+	if agent != nil {
+		DeferCleanup(agent.Stop)
+	}
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(agent.Stop)
-	trusted := configMapOn(argocdNamespace, sourceproxy.CertificatesConfigMap)
-	Eventually(ctx, func(g Gomega, ctx context.Context) {
-		keys, err := read(cluster[on], secretOn(towline.AddOnNamespace, sourceproxy.KeysSecret))(ctx)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(keys).NotTo(BeNil())
-		found, err := read(cluster[on], trusted)(ctx)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(found).To(HaveField("Data", HaveKeyWithValue("127.0.0.1", string(keys.Data["ca.crt"]))), "an earlier agent leaves an entry")
-		trusted = found
-	}).Should(Succeed())
-	Expect(f.Cluster(on).MountCertificates(trusted.Data)).To(Succeed())
-	DeferCleanup(func() { Expect(f.Cluster(on).MountCertificates(nil)).To(Succeed()) })
-	Eventually(ctx, read(cluster[on], secretOn(argocdNamespace, sourceproxy.CredentialsSecret))).Should(
-		HaveField("Data", HaveKeyWithValue("url", []byte("https://"+address+"/"))))
 	return agent, address
 }
 
-// isolate moves the repo server of a cluster into a network namespace, until the specs end. There, the repo server reaches
-// only its Redis and the agent's door. isolate returns false without the rights of root.
-func isolate(ctx context.Context, on, door string) (*fleet.Netns, bool) {
+// isolate moves clusters into network namespaces, until the specs end. There, the programs of a cluster reach the hub's API
+// server, and the given addresses. Without the rights of root, isolate leaves the clusters in the network of the machine.
+func isolate(ctx context.Context, on []string, reach ...string) {
 	GinkgoHelper()
 	if os.Geteuid() != 0 {
-		AddReportEntry(fmt.Sprintf("without the rights of root, the repo server of %s stays in the network of the Git servers: "+
-			"the specs do not show that the cluster works without a way to Git", on))
-		return nil, false
+		AddReportEntry(fmt.Sprintf("without the rights of root, %v stay in the network of the Git servers: "+
+			"the specs do not show that the clusters work without a way to Git", on))
+		return
 	}
-	ns, back, err := f.Cluster(on).IsolateRepoServer(ctx, door)
+	backs := make([]func(context.Context) error, len(on))
+	var group errgroup.Group
+	for i, on := range on {
+		group.Go(func() (err error) {
+			backs[i], err = f.Cluster(on).Isolate(ctx, reach...)
+			return err
+		})
+	}
+	err := group.Wait()
+	DeferCleanup(func(ctx context.Context) {
+		var group errgroup.Group
+		for _, back := range backs {
+			if back != nil {
+				group.Go(func() error { return back(ctx) })
+			}
+		}
+		Expect(group.Wait()).To(Succeed())
+	})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx context.Context) { Expect(back(ctx)).To(Succeed()) })
-	return ns, true
 }
 
 // forget restarts the repo server of a cluster without its clones and without the answers in Redis. The repo server then has

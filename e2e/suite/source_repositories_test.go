@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -166,6 +168,75 @@ var _ = Describe("A repository through the hub", Ordered, Serial, inEtcd, long, 
 		AddReportEntry(fmt.Sprintf("for the hub's API server, the request took %s", longestRequest(path)))
 	})
 
+	It("has its address in Git for RollingSync, notifications and a promotion", func(ctx SpecContext) {
+		const set = "door-rollout"
+		Expect(f.Git.Create(ctx, set, configContent("first"))).To(Succeed())
+		sink := listen()
+		DeferCleanup(sink.server.Close)
+		startNotifications(ctx, sink.server.URL)
+		names := map[string]string{}
+		for _, on := range on {
+			names[on] = set + "-" + on
+		}
+		withoutApplicationSet(set, slices.Collect(maps.Values(names))...)
+		apply(ctx, subscribedThroughHub(rollout(set, false), len(on)))
+		// deployed returns when the cluster began and ended its first sync of a commit.
+		deployed := func(on, sha string) argocd.Deployment {
+			GinkgoHelper()
+			var app *argocd.Application
+			Eventually(ctx, func(g Gomega, ctx context.Context) {
+				var err error
+				app, err = read(cluster[on], named(names[on]))(ctx)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(app).To(HaveField("Status.History", ContainElement(HaveField("Revision", sha))))
+			}).Should(Succeed())
+			return app.Status.History[slices.IndexFunc(app.Status.History, func(d argocd.Deployment) bool { return d.Revision == sha })]
+		}
+		expectRolledOut := func(sha, value string) {
+			GinkgoHelper()
+			for _, on := range on {
+				expectThrough(ctx, on, doors[on], names[on], f.Git.URL(set))
+			}
+			canary, prod := deployed(on[0], sha), deployed(on[1], sha)
+			AddReportEntry(fmt.Sprintf("%s: %s until %s, then %s until %s", sha,
+				canary.DeployStartedAt, canary.DeployedAt, prod.DeployStartedAt, prod.DeployedAt))
+			Expect(prod.DeployStartedAt >= canary.DeployedAt).To(BeTrue(), "the second step began before the end of the first")
+			for _, on := range on {
+				Eventually(ctx, read(cluster[on], configMapOn(set, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", value)))
+				Eventually(ctx, sink.heard).Should(ContainElement(message{
+					Of: "on-sync-succeeded", App: names[on], Phase: "Succeeded", Revision: sha, Repo: f.Git.URL(set),
+				}))
+			}
+		}
+		first, err := f.Git.Head(ctx, set)
+		Expect(err).NotTo(HaveOccurred())
+		expectRolledOut(first, "first")
+		expectRollOutOver(ctx, set, slices.Collect(maps.Values(names)))
+		second := setValue(ctx, set, "second")
+		// The controller takes a cluster for done if the hub does not know that the cluster is behind, and then starts the next step.
+		for _, on := range on {
+			compares(ctx, on, names[on], second)
+		}
+		expectRolledOut(second, "second")
+		AddReportEntry("the webhook got", fmt.Sprint(sink.heard()))
+
+		By("a promotion")
+		const name = "door-promoted"
+		standalone(ctx, name, on[0], func(b *fixture.ApplicationBuilder) { // without automated syncs: a self-heal could end the request
+			b.Spec(withoutAutomation(sourceSpec(name, from(f.Git.URL(set), "plain")))).Annotation(apis.AnnotationSource, apis.SourceHub)
+		})
+		Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
+		third := setValue(ctx, set, "third")
+		began := time.Now()
+		promote(ctx, name, "p1", third)
+		AddReportEntry(fmt.Sprintf("the promotion ended after %s", time.Since(began).Round(time.Millisecond)))
+		app, err := read(hub, named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(app.Status.OperationState.SyncResult.Revision).To(Equal(third))
+		expectThrough(ctx, on[0], doors[on[0]], name, f.Git.URL(set))
+		Expect(read(cluster[on[0]], configMapOn(name, "config"))(ctx)).To(HaveField("Data", HaveKeyWithValue("value", "third")))
+	})
+
 	It("is read at each form of a targetRevision", func(ctx SpecContext) {
 		const repo = "door-revisions"
 		Expect(f.Git.Create(ctx, repo, configContent("first"))).To(Succeed())
@@ -224,10 +295,7 @@ var _ = Describe("A repository through the hub", Ordered, Serial, inEtcd, long, 
 		Expect(f.Git.Create(ctx, lib, configContent("lib"))).To(Succeed())
 		sha, err := f.Git.Head(ctx, lib)
 		Expect(err).NotTo(HaveOccurred())
-		isolated := false
-		for _, on := range on {
-			_, isolated = isolate(ctx, on, doors[on])
-		}
+		isolate(ctx, on, slices.Collect(maps.Values(doors))...)
 		for kind, address := range map[string]string{"absolute": git.repo(lib), "relative": "../" + lib + ".git"} {
 			repo := "door-submodule-" + kind
 			Expect(f.Git.Create(ctx, repo, configContent(kind))).To(Succeed())
@@ -244,7 +312,7 @@ var _ = Describe("A repository through the hub", Ordered, Serial, inEtcd, long, 
 				case kind == "relative":
 					Expect(message).To(ContainSubstring("remote: this cluster reads no repository of this name through the hub\n" +
 						"fatal: repository 'https://" + doors[on] + "/" + lib + ".git/' not found"))
-				case isolated:
+				case f.Cluster(on).Isolated():
 					Expect(message).To(ContainSubstring("unable to access '" + address + "/': Failed to connect"))
 				}
 			}

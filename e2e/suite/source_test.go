@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -41,7 +40,7 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 	on := []string{"cluster1", "cluster2"}
 	var git *secureGit
 	var server *fleet.Process
-	isolated, agents := map[string]*fleet.Netns{}, map[string]*towline.Agent{}
+	agents := map[string]*towline.Agent{}
 
 	// commit sets the value of the ConfigMap in ownRepo, and returns the commit.
 	commit := func(ctx context.Context, value string) string {
@@ -74,12 +73,9 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		Expect(f.Git.Create(ctx, ownRepo, ownContent)).To(Succeed())
 		Expect(f.Git.Create(ctx, valuesRepo, fstest.MapFS{"prod.yaml": {Data: []byte("color: of the values\n"), Mode: 0o644}})).To(Succeed())
 		git, server = serveRepositories(ctx)
+		isolate(ctx, on)
 		for _, name := range on {
-			agent, door := openDoor(ctx, name)
-			agents[name] = agent
-			if ns, ok := isolate(ctx, name, door); ok {
-				isolated[name] = ns
-			}
+			agents[name], _ = openDoor(ctx, name)
 		}
 	})
 
@@ -110,11 +106,10 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 			for _, text := range []string{hubPassword, base64.StdEncoding.EncodeToString([]byte(hubPassword)), git.address()} {
 				Expect(all).NotTo(ContainSubstring(text), on)
 			}
-			if ns := isolated[on]; ns != nil {
-				path, args := ns.Command("git", "-c", "http.sslVerify=false", "ls-remote", git.repo(fleet.AppsRepo))
-				out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+			if f.Cluster(on).Isolated() {
+				out, err := f.Cluster(on).CombinedOutput(ctx, "git", "-c", "http.sslVerify=false", "ls-remote", git.repo(fleet.AppsRepo))
 				Expect(err).To(HaveOccurred())
-				AddReportEntry("git ls-remote beside the repo server of "+on, string(out))
+				AddReportEntry("git ls-remote in the network of "+on, string(out))
 				Expect(string(out)).To(ContainSubstring("Failed to connect"))
 			}
 		}
@@ -227,17 +222,28 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 		const name, on = "door-refused", "cluster1"
 		through(ctx, name, on, from(git.repo(ownRepo), "plain"))
 		expectAtRest(ctx, name)
-		expect := func(says string) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		object := source.Name(argocd.DefaultProject, git.repo(ownRepo))
+		expect := func(says, reason string) {
 			GinkgoHelper()
 			AddReportEntry("the condition on the hub", refusedRead(ctx, on, name, says))
+			listed, err := f.Hub.Kubectl(ctx, "get", "repositories", "--namespace", on)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(strings.Split(listed, "\n")).To(ContainElement(And(HavePrefix(object+" "), ContainSubstring(" "+reason))))
+			Eventually(ctx, func(ctx context.Context) (string, error) {
+				out, _, err := ran(ctx, plugin, f.Hub.Kubeconfig(), "why", "-n", argocdNamespace, name)
+				return out, err
+			}).Should(And(ContainSubstring("the hub cannot read "+git.repo(ownRepo)), ContainSubstring(says),
+				MatchRegexp(`reason:? +`+reason), ContainSubstring("kubectl get repositories -n "+on+" "+object)))
 			there, err := read(cluster[on], named(name))(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(fmt.Sprint(there.Status.Conditions)).NotTo(ContainSubstring(git.address()))
 		}
 		git.password.Store("changed")
-		expect("refuses the credential of the hub")
+		expect("refuses the credential of the hub", "credential")
 		git.down.Store(true)
-		expect("cannot reach the Git server")
+		expect("cannot reach the Git server", "unreachable")
 		git.down.Store(false)
 		git.password.Store(hubPassword)
 		hardRefresh(ctx, on, name)
@@ -398,12 +404,12 @@ var _ = Describe("Clusters without a way to Git", Ordered, Serial, inEtcd, func(
 			Eventually(ctx, served).Should(Equal(404), "before the operation")
 			forget(ctx, on)
 			began := time.Now()
-			if isolated[on] != nil {
+			if f.Cluster(on).Isolated() {
 				Expect(clonesOn(on)()).NotTo(ContainSubstring(former))
 			}
 			Expect(argo(ctx, "app", "rollback", name, entry, "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
 			Eventually(ctx, read(cluster[on], configMapOn(name, "config"))).Should(HaveField("Data", HaveKeyWithValue("value", "former")))
-			if isolated[on] != nil {
+			if f.Cluster(on).Isolated() {
 				Expect(clonesOn(on)()).To(ContainSubstring(former), "fetched for the operation")
 			}
 			AddReportEntry(fmt.Sprintf("the rollback on %s, with a fetch of the former repository, took %.1f s", on, time.Since(began).Seconds()))

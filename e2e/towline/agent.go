@@ -144,6 +144,7 @@ func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
 	a.Process, err = f.Run(ctx, fleet.Command{
 		Name: name, Path: binary, Args: append(args, more...), Env: AgentEnv, Ready: fleet.HTTPReady(a.Probes + "/readyz"),
+		In: &c.ControlPlane, Serves: []string{strings.TrimPrefix(a.Metrics, "http://"), strings.TrimPrefix(a.Probes, "http://")},
 	})
 	return a, err
 }
