@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,12 +28,13 @@ import (
 
 var (
 	played    = flag.Int("clusters", 30, "clusters in TestLoad")
-	megabytes = flag.Int("megabytes", 1, "size of the repository in TestLoad")
+	megabytes = flag.Int("megabytes", 8, "size of the repository in TestLoad")
 )
 
 // TestLoad: played clusters read a repository through the API, and then a commit, all at the same time. Each cluster gets
-// each commit, nothing is refused, and the number of git processes stays within the limit. The test logs bytes, times, CPU
-// and memory:
+// each commit, nothing is refused, and the number of git processes stays within the limit. The memory of the server, with the
+// played clusters and the Git server, grows by less than the answers at the same time: no answer is held whole. The test logs
+// bytes, times, CPU and memory:
 //
 //	go test ./internal/server -run TestLoad -v -clusters=2000 -megabytes=10
 func TestLoad(t *testing.T) {
@@ -69,6 +71,7 @@ func (l *load) measure(title string, args []any, parallel int, commit string, ha
 	if err != nil {
 		l.Fatal(err)
 	}
+	before := l.resetPeak()
 	stop := l.sample()
 	git0, self0 := used(syscall.RUSAGE_CHILDREN), used(syscall.RUSAGE_SELF)
 	looks, packs, sent := l.git.Refs.Load(), l.git.Packs.Load(), l.bytes.Load()
@@ -91,11 +94,16 @@ func (l *load) measure(title string, args []any, parallel int, commit string, ha
 		l.Fatal(err)
 	}
 	stop()
+	grown := l.status("VmHWM") - before
+	if most := int64(min(parallel, *played)**megabytes) << 20; grown >= most {
+		l.Errorf("the memory grows by %d MB: the answers at the same time have %d MB", grown>>20, most>>20)
+	}
 	l.Logf("%d clusters "+title+": %.1f s to the last, %.1f s for the slowest, %.1f kB for each, %.1f s CPU of git, %.1f s CPU of the server and the "+
-		"played clusters, at most %d processes of git with %d MB, %d requests to the Git server",
+		"played clusters, at most %d processes of git with %d MB, %d requests to the Git server, "+
+		"%d MB more memory of the server and the played clusters than %d MB before",
 		append(append([]any{*played}, args...), time.Since(began).Seconds(), slowest.Seconds(), float64(l.bytes.Load()-sent)/float64(*played)/1024,
 			(used(syscall.RUSAGE_CHILDREN)-git0).Seconds(), (used(syscall.RUSAGE_SELF)-self0).Seconds(), l.processes.Load(), l.memory.Load()>>20,
-			l.git.Refs.Load()-looks+l.git.Packs.Load()-packs)...)
+			l.git.Refs.Load()-looks+l.git.Packs.Load()-packs, grown>>20, before>>20)...)
 }
 
 // fetch reads a commit as git does: the capabilities, the references, and the pack.
@@ -211,6 +219,27 @@ func children() (processes, memory int64) {
 		}
 	}
 	return processes, memory
+}
+
+// resetPeak makes VmHWM count from now on, and returns the memory of this process in bytes.
+func (l *load) resetPeak() int64 {
+	l.Helper()
+	runtime.GC()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200); err != nil {
+		l.Fatal(err)
+	}
+	return l.status("VmRSS")
+}
+
+// status returns a number of the memory of this process in bytes.
+func (l *load) status(name string) (bytes int64) {
+	l.Helper()
+	text, err := os.ReadFile("/proc/self/status")
+	_, line, ok := strings.Cut(string(text), "\n"+name+":")
+	if _, scanned := fmt.Sscan(line, &bytes); err != nil || !ok || scanned != nil {
+		l.Fatalf("no %s: %v, %v", name, err, scanned)
+	}
+	return bytes << 10
 }
 
 func memoryOf(pid string) (bytes int64) {
