@@ -85,10 +85,8 @@ func (s *supervisor) newCluster(name string, as func(*plane)) (*plane, error) {
 func (s *supervisor) joined(name string, wanted func(*plane) bool) (*plane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.clusters {
-		if p.name == name && wanted(p) {
-			return p, nil
-		}
+	if p := s.planeOf(name); p != nil && p != s.hub && wanted(p) {
+		return p, nil
 	}
 	return nil, fmt.Errorf("no cluster %q has joined this fleet: it has %v", name, s.planeNames()[1:])
 }

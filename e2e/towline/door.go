@@ -13,8 +13,8 @@ import (
 )
 
 // OpenDoor runs the agent of a cluster with an address for the cluster's Argo CD, and waits until this Argo CD trusts the
-// address. OpenDoor needs the add-on agent-source of InstallAddOn. argo is the control plane with the Argo CD: the cluster
-// itself, or the hub of another fleet, which is a cluster of this fleet.
+// address. OpenDoor needs the add-on agent-source of InstallAddOn. argo is the control plane with the Argo CD: a
+// managed cluster, or a regional hub.
 func OpenDoor(ctx context.Context, f *fleet.Fleet, binary, cluster string, argo *fleet.ControlPlane) (agent *Agent, address string, err error) {
 	ports, err := f.FreePorts(1)
 	if err != nil {
@@ -40,8 +40,8 @@ func OpenDoor(ctx context.Context, f *fleet.Fleet, binary, cluster string, argo 
 	return agent, address, argo.MountCertificates(trusted) // as the kubelet does
 }
 
-// trustedBy returns the authorities that Argo CD trusts, by host. The error names the object that
-// the agent at the address has not written yet: an earlier agent leaves an authority and an address.
+// trustedBy returns the authorities that Argo CD trusts, by host. The error names the object that the agent at the
+// address has not written yet: an earlier agent leaves an authority and an address.
 func trustedBy(ctx context.Context, argo *fleet.ControlPlane, address string) (map[string]string, error) {
 	keys, credentials, trusted := &corev1.Secret{}, &corev1.Secret{}, &corev1.ConfigMap{}
 	for _, object := range []struct {

@@ -82,7 +82,7 @@ func lastCommands(t *testing.T, stdout io.Reader) (commands []string) {
 	return nil
 }
 
-// drain reads the further lines, so that the demo can print them.
+// drain reads all further lines. A full pipe would stop the demo.
 func drain(lines *bufio.Scanner) {
 	for lines.Scan() {
 		continue
