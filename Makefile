@@ -9,9 +9,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # Without cgo, all targets share their compiled packages with each other, and with the programs of the images. Only the race
-# detector needs cgo. The lint has go vet's checks: the tests do not repeat them.
+# detector needs cgo.
 export CGO_ENABLED := 0
-RACE := CGO_ENABLED=1 go test -race -vet=off
+RACE := CGO_ENABLED=1 go test -race
+# The lint has go vet's checks. In a test, go vet would also read all packages that the test imports.
+export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -vet=off
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # The image of `make image`, and of the manifests.
@@ -190,9 +192,9 @@ prebuild:
 test-unit: prebuild ## Run the tests that need no API server.
 	packages=$$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$'); \
 		$(RACE) $$packages
-	go -C cmd/towline-maestro test -vet=off ./...
+	go -C cmd/towline-maestro test ./...
 	cd cmd/towline-maestro && $(RACE) ./internal/mirror ./internal/contact
-	go -C cmd/towline-source test -vet=off ./...
+	go -C cmd/towline-source test ./...
 	cd cmd/towline-source && $(RACE) ./internal/mirror
 
 # The duration of the simulation. Each seed is another schedule, and SEED is the
@@ -241,7 +243,7 @@ test-contract: ## Read Towline's output with the code of Argo CD, OCM, and the O
 .PHONY: test-fleet
 test-fleet: ## Test the fleet program itself on real fleets.
 	packages=$$(go -C e2e list ./... | grep -v '/e2e/suite'); \
-		TOWLINE_FLEET_TEST=1 go -C e2e test -vet=off -timeout 30m $$packages
+		TOWLINE_FLEET_TEST=1 go -C e2e test -timeout 30m $$packages
 
 .PHONY: test-maestro
 test-maestro: ## Test a fleet with works in Maestro; needs Debian's packages postgresql and mosquitto.
@@ -279,7 +281,7 @@ e2e-short: e2e-prepare ## Run the suite without the long specs, in two halves si
 e2e-prepare:
 	rm -rf bin/e2e-halves
 	mkdir -p bin/e2e-halves
-	go -C e2e test -vet=off -c -o ../bin/e2e-halves/suite.test ./suite
+	go -C e2e test -c -o ../bin/e2e-halves/suite.test ./suite
 
 .PHONY: e2e-half-first e2e-half-second
 e2e-half-first e2e-half-second: e2e-half-%:
