@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,10 +29,12 @@ import (
 )
 
 const (
-	// soon is the timeout for conditions that take seconds, on a busy machine. The timeout is longer than the time after
-	// which Argo CD compares an Application anew (120 to 180 seconds): Argo CD 3.5.7 can overwrite a deletion in its cache
-	// with the copy of a status write in the same second (writeBackToInformer), and sees the deletion at the next comparison.
-	soon = 4 * time.Minute
+	// soon is the timeout for conditions that take seconds, on a busy machine. The timeout is longer than the longest time
+	// after which Argo CD compares an Application anew: 300 seconds for Argo CD 3.5.7, and 360 seconds for Argo CD 2.14. Argo
+	// CD can overwrite a deletion in its cache with the copy of a status write in the same second (writeBackToInformer), and
+	// sees the deletion at the next comparison. The longest times follow from the source: every 180 seconds (2.14) or 120
+	// seconds (3.5, with up to 60 seconds of jitter), Argo CD compares only Applications whose comparison is older than that.
+	soon = 7 * time.Minute
 
 	// tick is the polling interval of conditions.
 	tick = 100 * time.Millisecond
@@ -153,26 +157,63 @@ func clientOf(plane *fleet.ControlPlane) client.Client {
 	return c
 }
 
-// After a failed spec, the state of the fleet goes into the report before the clean-up.
+// After a failed spec, the state of the fleet goes into the report before the clean-up. A clean-up that fails reports the
+// state after all clean-ups of the spec.
+var _ = BeforeEach(func() {
+	reported := false
+	DeferCleanup(func(ctx SpecContext) {
+		if CurrentSpecReport().Failed() && !reported {
+			reportState(ctx)
+		}
+	})
+	stateReported = &reported
+})
+
 var _ = JustAfterEach(func(ctx SpecContext) {
-	if !CurrentSpecReport().Failed() || tow == nil {
+	if CurrentSpecReport().Failed() {
+		*stateReported = true
+		reportState(ctx)
+	}
+})
+
+// stateReported points to whether the report of the present spec has the state of the fleet.
+var stateReported *bool
+
+// reportState adds the end of Towline's log and the Applications of all clusters to the report. For an Application in
+// deletion, the report gets the end of the log of the cluster's Argo CD.
+func reportState(ctx context.Context) {
+	if tow == nil {
 		return
 	}
 	AddReportEntry("the end of Towline's log", tow.LogTail(40))
-	planes := map[string]*fleet.ControlPlane{"the hub": &f.Hub.ControlPlane}
+	planes := map[string]*fleet.ControlPlane{"hub": &f.Hub.ControlPlane}
 	for _, c := range f.Clusters() {
 		planes[c.Name()] = &c.ControlPlane
 	}
 	for name, plane := range planes {
 		out, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inBrief)
 		AddReportEntry("the Applications of "+name, out)
+		deleted, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inDeletion)
+		for _, app := range strings.Fields(deleted) {
+			log, _ := os.ReadFile(filepath.Join(f.Logs(), name+"-argocd-application-controller.log"))
+			var lines []string
+			for line := range strings.Lines(string(log)) {
+				if strings.Contains(line, app) {
+					lines = append(lines, line)
+				}
+			}
+			AddReportEntry("the log of Argo CD on "+name+" about "+app, strings.Join(lines[max(0, len(lines)-60):], ""))
+		}
 	}
-})
+}
 
 // inBrief prints an Application as a line with its state, its last operation and its conditions.
 const inBrief = `jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.status.sync.status} {.status.health.status}, ` +
 	`{.status.operationState.phase} {.status.operationState.startedAt}: {.status.operationState.message} ` +
-	`{.status.operationState.syncResult.resources}; {.status.conditions}{"\n"}{end}`
+	`{.status.operationState.syncResult.resources}; {.status.conditions} {.metadata.deletionTimestamp}{"\n"}{end}`
+
+// inDeletion prints the names of the Applications in deletion.
+const inDeletion = `jsonpath={range .items[?(@.metadata.deletionTimestamp)]}{.metadata.name}{" "}{end}`
 
 var _ = ReportAfterEach(func(report SpecReport) {
 	if report.Failed() {
