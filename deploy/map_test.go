@@ -77,6 +77,55 @@ func TestMapOfTheCode(t *testing.T) {
 	}
 }
 
+// TestMapOfControllers: the map of one screen in docs/development.md has each controller, and each controller imports the
+// packages that the controller asks.
+func TestMapOfControllers(t *testing.T) {
+	page, err := os.ReadFile("../docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(page), "\n## Map\n")
+	_, block, _ = strings.Cut(block, "```\n")
+	block, _, _ = strings.Cut(block, "```")
+	if lines := strings.Count(block, "\n"); lines > 24 {
+		t.Errorf("the map has %d lines, and a screen has 24", lines)
+	}
+	header, rows, _ := strings.Cut(block, "\n")
+	controller, asks, writes := strings.Index(header, "controllers/"), strings.Index(header, "asks"), strings.Index(header, "what the controller writes")
+	mapped := map[string]bool{}
+	for row := range strings.Lines(rows) {
+		columns := []rune(row)
+		if len(columns) <= writes || columns[0] == '─' {
+			continue
+		}
+		name := strings.TrimSpace(string(columns[controller:asks]))
+		mapped[name] = true
+		sources, err := filepath.Glob("../controllers/" + name + "/*.go")
+		if err != nil || len(sources) == 0 {
+			t.Errorf("the map has the controller %s, and controllers has not", name)
+		}
+		imported := ""
+		for _, file := range sources {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			imported += string(source)
+		}
+		for asked := range strings.SplitSeq(strings.TrimSpace(string(columns[asks:writes])), ", ") {
+			if !strings.Contains(imported, `"github.com/towline-io/towline/pkg/`+asked+`"`) {
+				t.Errorf("the map says that controllers/%s asks pkg/%s, and no file imports this package", name, asked)
+			}
+		}
+	}
+	for folder := range mapOfTheCode(t) {
+		name, is := strings.CutPrefix(folder, "controllers/")
+		if is && !strings.Contains(name, "/") && name != "internal" && name != "envtest" && !mapped[name] {
+			t.Errorf("the map has no line for the controller %s", name)
+		}
+	}
+}
+
 // TestProgramsHaveNoTestCode: no program imports a package that the map of docs/development.md calls "tests only".
 func TestProgramsHaveNoTestCode(t *testing.T) {
 	var imported string
