@@ -90,10 +90,10 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*dependency.Plan] {
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*dependency.Plan, error) {
 	for {
 		plan := dependency.Decide(seen.Facts, r.Options)
-		if plan.Need == 0 {
+		if plan.Required == 0 {
 			return &plan, plan.Err
 		}
-		if err := r.observeMore(ctx, seen, plan.Need); err != nil {
+		if err := r.observeMore(ctx, seen, plan.Required); err != nil {
 			return nil, err
 		}
 	}

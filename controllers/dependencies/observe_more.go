@@ -17,15 +17,15 @@ import (
 )
 
 // observeMore reads the needed facts.
-func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need dependency.Need) error {
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need dependency.FactSet) error {
 	for _, each := range []struct {
-		need dependency.Need
+		need dependency.FactSet
 		read func(context.Context, *observation) error
 	}{
-		{dependency.NeedProject, r.observeProject},
-		{dependency.NeedRequested, r.observeRequested},
-		{dependency.NeedObjects, r.observeNamed},
-		{dependency.NeedOlder, r.observeOlder},
+		{dependency.FactProject, r.observeProject},
+		{dependency.FactRequested, r.observeRequested},
+		{dependency.FactObjects, r.observeNamed},
+		{dependency.FactOlder, r.observeOlder},
 	} {
 		if need&each.need == 0 {
 			continue

@@ -27,7 +27,7 @@ var (
 func plannedState(b *fixture.ApplicationBuilder, edits ...func(*delivery.Facts)) (is appState, delivered bool) {
 	app := b.Obj()
 	f := &delivery.Facts{
-		Now: stateNow, App: app, Presence: delivery.Present, Known: delivery.Need(1<<20 - 1),
+		Now: stateNow, App: app, Presence: delivery.Present, Known: delivery.FactSet(1<<20 - 1),
 		Key: types.NamespacedName{Namespace: app.Namespace, Name: app.Name},
 		Clusters: map[string]managedcluster.Facts{
 			"cluster1": {Name: "cluster1", Exists: true, Accepted: true, Ready: true},

@@ -79,7 +79,7 @@ type Reconciler struct {
 	// Tracer sends traces; nil for no traces.
 	Tracer *tracing.Tracer
 
-	// Decided is called with each plan without a Need, applied or not; nil for no call.
+	// Decided is called with each plan without required facts, applied or not; nil for no call.
 	Decided func(types.NamespacedName, *delivery.Plan)
 
 	// others reads the metadata of Applications without the pull label from a cache.
@@ -140,13 +140,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*delivery.Plan, error) {
 	for {
 		plan := delivery.Decide(seen.Facts, r.Options)
-		if plan.Need == 0 {
+		if plan.Required == 0 {
 			if r.Decided != nil {
 				r.Decided(seen.Key, &plan)
 			}
 			return &plan, nil
 		}
-		if err := r.observeMore(ctx, seen, plan.Need); err != nil {
+		if err := r.observeMore(ctx, seen, plan.Required); err != nil {
 			return nil, err
 		}
 	}

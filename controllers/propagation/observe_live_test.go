@@ -105,12 +105,12 @@ func TestOwnWorkIsReadPastTheCache(t *testing.T) {
 }
 
 // TestRequestedFactsAreReadPastTheCache: observeLive forgets the additional facts, and the next decision reads these
-// facts past the cache. NeedLatest and NeedOthers stay known, because observeLive reads both.
+// facts past the cache. FactLatest and FactOthers stay known, because observeLive reads both.
 func TestRequestedFactsAreReadPastTheCache(t *testing.T) {
 	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
 	seen := &observation{cache: objects{}, live: objects{}}
-	seen.Known = delivery.NeedLoss | delivery.NeedDependencies
-	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != delivery.NeedLatest|delivery.NeedOthers {
+	seen.Known = delivery.FactLoss | delivery.FactDependencies
+	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != delivery.FactLatest|delivery.FactOthers {
 		t.Errorf("%b counts as known still: %v", seen.Known, err)
 	}
 }

@@ -23,28 +23,28 @@ import (
 )
 
 // observeMore reads the needed facts.
-func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need delivery.Need) error {
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need delivery.FactSet) error {
 	of := func(read func(context.Context, *observation) error) func(context.Context) error {
 		return func(ctx context.Context) error { return read(ctx, seen) }
 	}
 	for _, each := range []struct {
-		need delivery.Need
+		need delivery.FactSet
 		read func(context.Context) error
 	}{
-		{delivery.NeedOwn, seen.observeOwn},
-		{delivery.NeedClaimants, seen.observeClaimantsWorks},
-		{delivery.NeedNeighbours, func(ctx context.Context) error { return seen.observeNeighbours(ctx, r.uncached.on(seen.App.Cluster())) }},
-		{delivery.NeedHubCopy, seen.observeHubCopy},
-		{delivery.NeedRehearsal, of(r.rehearse)},
-		{delivery.NeedReturn, seen.observeReturn},
-		{delivery.NeedDependencies, of(r.observeDependencies)},
-		{delivery.NeedLoss, of(r.observeLoss)},
-		{delivery.NeedIdentity, of(r.observeIdentity)},
-		{delivery.NeedReported, seen.observeReported},
-		{delivery.NeedChoice, of(r.observeChoice)},
-		{delivery.NeedLatest, func(ctx context.Context) error { return seen.observeLatest(ctx, r.Tracking) }},
-		{delivery.NeedOthers, seen.observeOthers},
-		{delivery.NeedRights, seen.observeRights},
+		{delivery.FactOwn, seen.observeOwn},
+		{delivery.FactClaimants, seen.observeClaimantsWorks},
+		{delivery.FactNeighbours, func(ctx context.Context) error { return seen.observeNeighbours(ctx, r.uncached.on(seen.App.Cluster())) }},
+		{delivery.FactHubCopy, seen.observeHubCopy},
+		{delivery.FactRehearsal, of(r.rehearse)},
+		{delivery.FactReturn, seen.observeReturn},
+		{delivery.FactDependencies, of(r.observeDependencies)},
+		{delivery.FactLoss, of(r.observeLoss)},
+		{delivery.FactIdentity, of(r.observeIdentity)},
+		{delivery.FactReported, seen.observeReported},
+		{delivery.FactChoice, of(r.observeChoice)},
+		{delivery.FactLatest, func(ctx context.Context) error { return seen.observeLatest(ctx, r.Tracking) }},
+		{delivery.FactOthers, seen.observeOthers},
+		{delivery.FactRights, seen.observeRights},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -260,8 +260,8 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // observeLive reads all facts for a destructive plan again, past the cache. It returns false if the hub has deleted or
 // recreated the Application.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	kept := seen.Known & delivery.NeedRights // a freeze destroys nothing: cached facts are enough
-	seen.past, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers|kept
+	kept := seen.Known & delivery.FactRights // a freeze destroys nothing: cached facts are enough
+	seen.past, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.FactLatest|delivery.FactOthers|kept
 	seen.Outdated = false
 	if seen.App != nil {
 		app, err := seen.readLive(ctx, r.Tracking)

@@ -7,7 +7,7 @@ import (
 )
 
 // firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass. If a check
-// needs more facts, the block is empty, and the plan has a Need.
+// needs more facts, the block is empty, and the plan has required facts.
 func (d *decision) firstBlock(i Intent) *block {
 	for _, g := range checks {
 		if !slices.Contains(g.Holds, i) {
@@ -29,7 +29,7 @@ func (d *decision) firstBlock(i Intent) *block {
 }
 
 // advance takes the first unfinished step of a list. The result is the block of the step; nil if all steps are done.
-// If the step needs more facts, the block is empty, and the plan has a Need. The subject is nil for the steps of an
+// If the step needs more facts, the block is empty, and the plan has required facts. The subject is nil for the steps of an
 // Application.
 func (d *decision) advance(list []*Gate, s *subject) *block {
 	for _, g := range list {
@@ -56,10 +56,10 @@ func (d *decision) advance(list []*Gate, s *subject) *block {
 	return nil
 }
 
-// require adds facts to the plan's Need, and reports whether the plan needs any facts.
-func (d *decision) require(n Need) bool {
-	d.plan.Need |= n &^ d.Known
-	return d.plan.Need != 0
+// require adds facts to the plan's Required, and reports whether the plan needs any facts.
+func (d *decision) require(n FactSet) bool {
+	d.plan.Required |= n &^ d.Known
+	return d.plan.Required != 0
 }
 
 // watched extends a wait for a work, so that the end of the wait is noticed. The cache selects works by the pull label,

@@ -22,7 +22,7 @@ import (
 var now = time.Unix(1_700_000_000, 0).UTC()
 
 // everything are all facts that a decision can request.
-const everything = Need(1<<20 - 1)
+const everything = FactSet(1<<20 - 1)
 
 // situation is the input of a decision in a test.
 type situation struct {
@@ -167,12 +167,12 @@ func deletedApp(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder { ret
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for i := range Need(20) {
-		if p.Need&(1<<i) != 0 {
+	for i := range FactSet(20) {
+		if p.Required&(1<<i) != 0 {
 			add("needs %s", needs[i])
 		}
 	}
-	if p.Need != 0 {
+	if p.Required != 0 {
 		return out
 	}
 	for _, s := range p.Steps {

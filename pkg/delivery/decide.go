@@ -110,7 +110,7 @@ var noOperationState = json.RawMessage(`{"operationState":null}`)
 // show updates the conditions of the Application to the conditions of the plan. Each new condition with a reason gets
 // an event.
 func (d *decision) show() {
-	if d.App == nil || d.plan.Need != 0 {
+	if d.App == nil || d.plan.Required != 0 {
 		return
 	}
 	before, now := d.App.Status.Conditions, metav1.NewTime(d.Now)

@@ -60,13 +60,13 @@ func TestStepsOfAPlan(t *testing.T) {
 // TestRequire: a decision requests unknown facts, and no known facts.
 func TestRequire(t *testing.T) {
 	d := deciding()
-	if !d.require(NeedOwn) || d.plan.Need != NeedOwn {
-		t.Errorf("asks for %v", d.plan.Need)
+	if !d.require(FactOwn) || d.plan.Required != FactOwn {
+		t.Errorf("asks for %v", d.plan.Required)
 	}
 	d = deciding()
-	d.Known = NeedOwn
-	if d.require(NeedOwn) || d.plan.Need != 0 {
-		t.Errorf("asks for %v", d.plan.Need)
+	d.Known = FactOwn
+	if d.require(FactOwn) || d.plan.Required != 0 {
+		t.Errorf("asks for %v", d.plan.Required)
 	}
 }
 
@@ -100,11 +100,11 @@ func TestShow(t *testing.T) {
 	d.plan.Conditions = []Condition{{Type: problem, Reason: "New", Message: "new"}, {Type: moving, Message: "no reason"},
 		{Type: forbidden, Reason: "Old", Message: "old"}}
 	d.App.Status.Conditions = []argocd.Condition{{Type: forbidden, Message: "old"}}
-	d.plan.Need = NeedOwn
+	d.plan.Required = FactOwn
 	if d.show(); d.plan.Hub != nil || len(d.plan.Events) > 0 {
 		t.Errorf("told before all is known: %+v", d.plan)
 	}
-	d.plan.Need = 0
+	d.plan.Required = 0
 	d.show()
 	if d.plan.Hub == nil || len(d.plan.Hub.Conditions) != 3 || len(d.plan.Events) != 1 || d.plan.Events[0].Reason != "New" || !d.plan.Events[0].Warning {
 		t.Errorf("got %+v, events %+v", d.plan.Hub, d.plan.Events)

@@ -49,9 +49,9 @@ func TestDeliver(t *testing.T) {
 	decides(t, map[string]row{
 		"a new Application": {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
 		"a new Application, by the cache": {
-			is: of(app()).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"needs latest"}},
+			is: of(app()).with(func(s *situation) { s.Known &^= FactLatest }), want: []string{"needs latest"}},
 		"a new Application, and a cluster has reported": {
-			is: of(app().Health("Healthy")).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"create cluster1", "  event Propagated"}},
+			is: of(app().Health("Healthy")).with(func(s *situation) { s.Known &^= FactLatest }), want: []string{"create cluster1", "  event Propagated"}},
 		"an Application with its work": {is: of(app()).own(t), want: []string{}},
 		"an Application that is newer than the cache": {
 			is: of(app()).with(func(s *situation) { s.Presence, s.App = Behind, nil }), want: []string{}},
@@ -141,7 +141,7 @@ func TestDeliver(t *testing.T) {
 		"an earlier work is removed first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after the cluster has removed"},
 		"an earlier work, by the cache": {
-			is:   of(app()).at(t, "cluster1", "22222").with(func(s *situation) { s.Known &^= NeedOthers }),
+			is:   of(app()).at(t, "cluster1", "22222").with(func(s *situation) { s.Known &^= FactOthers }),
 			want: []string{"needs others"}},
 		"too large": {
 			is:   of(app().Unknown("x", `"`+largeText+`"`)),

@@ -30,7 +30,7 @@ func (d *decision) deliver() {
 		b = d.advance(relocating, d.subject(d.Own))
 	}
 	switch {
-	case d.plan.Need != 0:
+	case d.plan.Required != 0:
 		return
 	case b != nil && b.Type == "": // the conditions stay while the work returns to its earlier form
 		d.plan.Silent = true
@@ -196,7 +196,7 @@ func (d *decision) create(desired *workv1.ManifestWork) {
 	default:
 		// The cache may have the end of the earlier work before the report. In a rollout of 500 Applications, the read took
 		// 0.2 ms of Towline's 2.9 ms of CPU for each Application, and in a backlog nothing that a run could show.
-		d.require(NeedLatest)
+		d.require(FactLatest)
 	}
 	if d.Outdated { // the Application may have another target or none by now
 		d.plan.Silent = true

@@ -4,7 +4,7 @@
 //
 // Decide is a pure function from Facts to a Plan. The caller observes the facts and applies the plan. Decide has no
 // client, no clock and no log. The controller, `kubectl towline why` and the simulation call the same function. Some
-// facts are rarely needed. A decision requests these facts by Plan.Need. The caller then reads the facts, and calls
+// facts are rarely needed. A decision requests these facts by Plan.Required. The caller then reads the facts, and calls
 // Decide again.
 //
 // A check (checks.go) may block an Application. A list of steps prepares a change. Before the deletion of a work:

@@ -49,7 +49,7 @@ func (d *decision) end() {
 // finalize does not wait for the end of these works. But finalize shows an obstacle with its own condition, such as a
 // pause of the cluster, and waits for the end of the obstacle.
 func (d *decision) finalize() {
-	if d.Own == nil && Named(d.App) && d.require(NeedOwn) {
+	if d.Own == nil && Named(d.App) && d.require(FactOwn) {
 		return
 	}
 	ws := d.all()
@@ -156,7 +156,7 @@ func (p *Plan) giveUp(app *argocd.Application, reasons map[string]string) {
 // exists.
 func (d *decision) endReleased() {
 	ws := d.all()
-	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.require(NeedOwn) {
+	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.require(FactOwn) {
 		return
 	}
 	b := d.releaseAll(ws)

@@ -29,53 +29,53 @@ const (
 	Present
 )
 
-// Need is a set of rarely needed facts. The caller reads the facts when a decision requests them.
-type Need int
+// FactSet is a set of rarely needed facts. The caller reads the facts when a decision requests them.
+type FactSet int
 
 const (
-	// NeedOwn is the Application's own work, read past the cache. The cache does not show the work.
-	NeedOwn Need = 1 << iota
+	// FactOwn is the Application's own work, read past the cache. The cache does not show the work.
+	FactOwn FactSet = 1 << iota
 
-	// NeedClaimants are the works of the claimants, read past the cache. The cache does not show the works.
-	NeedClaimants
+	// FactClaimants are the works of the claimants, read past the cache. The cache does not show the works.
+	FactClaimants
 
-	// NeedNeighbours are all works of the target's cluster.
-	NeedNeighbours
+	// FactNeighbours are all works of the target's cluster.
+	FactNeighbours
 
-	// NeedHubCopy is the Application at the target on the hub, if the hub is its own managed cluster.
-	NeedHubCopy
+	// FactHubCopy is the Application at the target on the hub, if the hub is its own managed cluster.
+	FactHubCopy
 
-	// NeedRehearsal is the API server's answer to a dry run of the write of the work.
-	NeedRehearsal
+	// FactRehearsal is the API server's answer to a dry run of the write of the work.
+	FactRehearsal
 
-	// NeedReturn is whether Towline may still send the Application to the former targets of its works.
-	NeedReturn
+	// FactReturn is whether Towline may still send the Application to the former targets of its works.
+	FactReturn
 
-	// NeedDependencies is whether the dependencies of Applications in release will stay without their works.
-	NeedDependencies
+	// FactDependencies is whether the dependencies of Applications in release will stay without their works.
+	FactDependencies
 
-	// NeedLoss is whether the hub has lost the Application, instead of deleted the Application.
-	NeedLoss
+	// FactLoss is whether the hub has lost the Application, instead of deleted the Application.
+	FactLoss
 
-	// NeedIdentity is an identity unused by earlier operations.
-	NeedIdentity
+	// FactIdentity is an identity unused by earlier operations.
+	FactIdentity
 
-	// NeedReported are the times of the last reports from the works' agents. The cache does not hold the times.
-	NeedReported
+	// FactReported are the times of the last reports from the works' agents. The cache does not hold the times.
+	FactReported
 
-	// NeedChoice is the decision of the Application's ApplicationSet about the Application's cluster.
-	NeedChoice
+	// FactChoice is the decision of the Application's ApplicationSet about the Application's cluster.
+	FactChoice
 
-	// NeedLatest is the Application, read past the cache. After an edit by a user, Facts.App gets only the status and
+	// FactLatest is the Application, read past the cache. After an edit by a user, Facts.App gets only the status and
 	// the refresh from the new version. After the end of the Application, Facts.App stays as cached. In both cases,
 	// Facts.Outdated is set.
-	NeedLatest
+	FactLatest
 
-	// NeedOthers are the other works, read past the cache.
-	NeedOthers
+	// FactOthers are the other works, read past the cache.
+	FactOthers
 
-	// NeedRights is whether the rules still permit the content of the works on the clusters of the works.
-	NeedRights
+	// FactRights is whether the rules still permit the content of the works on the clusters of the works.
+	FactRights
 )
 
 // Facts are all inputs of a decision. The objects belong to the cache: callers must not change the objects.
@@ -91,7 +91,7 @@ type Facts struct {
 	App      *argocd.Application
 
 	// Outdated is true if a user has changed the Application since the version in the cache, or if the Application has
-	// ended. Known after NeedLatest. The event of the change will wake the controller.
+	// ended. Known after FactLatest. The event of the change will wake the controller.
 	Outdated bool
 
 	// Own is the work that belongs to the Application by target and name; nil for none. OwnUnwatched is true if the
@@ -151,7 +151,7 @@ type Facts struct {
 	Refusal *Rejection
 
 	// Known says which of the facts below have been requested and read.
-	Known Need
+	Known FactSet
 
 	// Neighbours are all works of the target's cluster.
 	Neighbours []*workv1.ManifestWork
@@ -182,7 +182,7 @@ type Facts struct {
 	// Identity is an identity unused by earlier operations.
 	Identity string
 
-	// Loss tells whether a missing Application was deleted or lost. Known after NeedLoss.
+	// Loss tells whether a missing Application was deleted or lost. Known after FactLoss.
 	Loss Loss
 }
 

@@ -14,7 +14,7 @@ import (
 // content and the workload stay. If the Application may be sent again, the delivery restores the automation from the
 // hub. A repository that only an operation reads, and that is no longer permitted, is closed at once.
 func (d *decision) freeze() {
-	if d.App == nil || d.plan.Need != 0 {
+	if d.App == nil || d.plan.Required != 0 {
 		return
 	}
 	if d.owns() && !d.deletionRequested(d.Own) {
@@ -26,7 +26,7 @@ func (d *decision) freeze() {
 		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) && !work.ReadsThroughHub(w) {
 			continue
 		}
-		if d.require(NeedRights) {
+		if d.require(FactRights) {
 			return
 		}
 		if d.Lost[w.UID] != nil {

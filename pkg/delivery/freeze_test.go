@@ -139,11 +139,11 @@ func delivered(t *testing.T, edits ...func(*workv1.ManifestWork)) func(*situatio
 // TestADeliveryReadsNoFreeze: the delivery of an Application needs no further check of rights.
 func TestADeliveryReadsNoFreeze(t *testing.T) {
 	s := of(automatic()).own(t)
-	s.Known &^= NeedRights
-	if plan := Decide(s.Facts, s.Options); plan.Need != 0 {
-		t.Errorf("needs %b", plan.Need)
+	s.Known &^= FactRights
+	if plan := Decide(s.Facts, s.Options); plan.Required != 0 {
+		t.Errorf("needs %b", plan.Required)
 	}
-	if plan := Decide(s.with(func(s *situation) { s.Refused = refusal() }).Facts, s.Options); plan.Need != NeedRights {
-		t.Errorf("refused: needs %b", plan.Need)
+	if plan := Decide(s.with(func(s *situation) { s.Refused = refusal() }).Facts, s.Options); plan.Required != FactRights {
+		t.Errorf("refused: needs %b", plan.Required)
 	}
 }

@@ -30,8 +30,8 @@ func prepareHandOver(v *view, s *subject) block {
 	switch {
 	case s.untouched:
 		return done
-	case work.CarriesRequest(s.ManifestWork) && !v.knows(NeedReturn):
-		return require(NeedReturn)
+	case work.CarriesRequest(s.ManifestWork) && !v.knows(FactReturn):
+		return require(FactReturn)
 	}
 	updated, changed, err := v.prepared(s, nil, false)
 	if err != nil {

@@ -67,8 +67,8 @@ func waitForPredecessor(v *view, _ *subject) block {
 	for _, w := range v.Others {
 		switch {
 		case w.Namespace != v.App.Cluster():
-		case !v.deletionRequested(w) && !v.knows(NeedOthers): // the deletion may have been requested a moment ago
-			return require(NeedOthers)
+		case !v.deletionRequested(w) && !v.knows(FactOthers): // the deletion may have been requested a moment ago
+			return require(FactOthers)
 		case v.deletionRequested(w) && work.Seen(w):
 			return blockf("the Application is sent to cluster %s after the cluster has removed the deleted Application of the same name (ManifestWork %s)",
 				w.Namespace, w.Name)
@@ -96,8 +96,8 @@ func rehearse(v *view, _ *subject) block {
 	if _, err := Rehearsal(v.Facts); err != nil {
 		return unrendered(err)
 	}
-	if !v.knows(NeedRehearsal) {
-		return require(NeedRehearsal)
+	if !v.knows(FactRehearsal) {
+		return require(FactRehearsal)
 	}
 	return rejected(v.Rehearsed)
 }

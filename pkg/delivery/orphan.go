@@ -72,8 +72,8 @@ func waitForLoss(v *view, s *subject) block {
 	switch {
 	case v.afterRestore(s.ManifestWork) == AfterRestoreDelete:
 		return done
-	case !v.knows(NeedLoss):
-		return require(NeedLoss)
+	case !v.knows(FactLoss):
+		return require(FactLoss)
 	case v.Loss.Remaining <= 0:
 		return done
 	}

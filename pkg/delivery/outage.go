@@ -38,12 +38,12 @@ func outlastOutage(v *view, _ *subject) block {
 	switch {
 	case !v.endsByItself() || since == 0 || !away && deleted > settled:
 		return done
-	case v.Own == nil && !v.knows(NeedOwn):
-		return require(NeedOwn)
+	case v.Own == nil && !v.knows(FactOwn):
+		return require(FactOwn)
 	case len(brought) == 0, !away && !slices.ContainsFunc(brought, outlived):
 		return done
-	case !v.knows(NeedChoice):
-		return require(NeedChoice)
+	case !v.knows(FactChoice):
+		return require(FactChoice)
 	case v.Choice.Set == "":
 		return done
 	case away && v.Choice.Chosen && deleted <= since:

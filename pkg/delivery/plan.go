@@ -16,8 +16,8 @@ type Plan struct {
 	// Intent is the present purpose of the Application.
 	Intent Intent
 
-	// Need are the facts required for a decision. A plan with a Need must not be applied.
-	Need Need
+	// Required are the facts that the decision needs first. A plan with required facts must not be applied.
+	Required FactSet
 
 	// Steps are the writes of works, in any order. A failed step does not prevent the others.
 	Steps []Step

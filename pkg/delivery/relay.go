@@ -77,9 +77,9 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 // facts returns the facts for the decision about the requests.
 func (r *relaying) facts() relay.Facts {
 	f := relay.Facts{
-		Now: r.Now, App: r.to, Withheld: r.withheld, Seen: r.seen, Latest: r.knows(NeedLatest), Outdated: r.Outdated,
+		Now: r.Now, App: r.to, Withheld: r.withheld, Seen: r.seen, Latest: r.knows(FactLatest), Outdated: r.Outdated,
 	}
-	if r.knows(NeedIdentity) {
+	if r.knows(FactIdentity) {
 		f.Identity = r.Identity
 	}
 	if r.Own != nil {
@@ -99,12 +99,12 @@ func resultOf(report *work.Report) relay.Result {
 }
 
 // needOf returns the facts to read before the decision about the requests.
-func needOf(a *relay.Answer) (n Need) {
+func needOf(a *relay.Answer) (n FactSet) {
 	if a.NeedIdentity {
-		n |= NeedIdentity
+		n |= FactIdentity
 	}
 	if a.NeedLatest {
-		n |= NeedLatest
+		n |= FactLatest
 	}
 	return n
 }

@@ -132,7 +132,7 @@ func TestRelay(t *testing.T) {
 			want: []string{"hub: operation null", "event OperationInvalid"}},
 		"to be sent": {is: of(asks()).own(t), want: []string{"update cluster1"}},
 		"to be sent, by the cache": {
-			is: of(asks()).own(t).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"needs latest"}},
+			is: of(asks()).own(t).with(func(s *situation) { s.Known &^= FactLatest }), want: []string{"needs latest"}},
 		"to be sent, and the Application has changed": {
 			is: of(asks()).own(t).with(func(s *situation) { s.Outdated = true }), want: []string{}},
 		"before the first work": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
@@ -179,7 +179,7 @@ func TestRelay(t *testing.T) {
 				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
 		"a refresh that is done by the cache": {
-			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Known &^= NeedLatest }).
+			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Known &^= FactLatest }).
 				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"needs latest"}},
 		"a refresh that is done, and the Application has changed": {

@@ -48,8 +48,8 @@ func returnRequest(v *view, s *subject) block {
 	switch {
 	case s.app == nil || s.untouched || work.Released(s.ManifestWork) || !work.CarriesRequest(s.ManifestWork):
 		return done
-	case !v.knows(NeedReturn):
-		return require(NeedReturn)
+	case !v.knows(FactReturn):
+		return require(FactReturn)
 	}
 	return refused(v.Return[s.UID])
 }
@@ -77,8 +77,8 @@ func keepDependencies(v *view, s *subject) block {
 	switch {
 	case s.untouched:
 		return done
-	case !v.knows(NeedDependencies):
-		return require(NeedDependencies)
+	case !v.knows(FactDependencies):
+		return require(FactDependencies)
 	case v.Dependencies[s.UID]:
 		return done
 	}
@@ -146,7 +146,7 @@ func (d *decision) disown() {
 	case going && d.Presence == Present:
 		// The finalizers belong to the hub's own Argo CD.
 	case going && d.Own == nil && Named(d.App):
-		d.require(NeedOwn)
+		d.require(FactOwn)
 	case !going && d.showsRelease():
 		holds := "the label " + apis.LabelPull + " is missing"
 		if d.Presence == Present {

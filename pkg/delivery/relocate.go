@@ -48,8 +48,8 @@ func returnFirst(v *view, s *subject) block {
 	switch {
 	case !work.CarriesRequest(s.ManifestWork):
 		return done
-	case !v.knows(NeedReturn):
-		return require(NeedReturn)
+	case !v.knows(FactReturn):
+		return require(FactReturn)
 	}
 	r := v.Return[s.UID]
 	if r == nil {

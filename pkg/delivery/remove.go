@@ -121,8 +121,8 @@ func finalizers(force bool) func(*view, *subject) block {
 		if s.untouched {
 			return done
 		}
-		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(NeedReturn) {
-			return require(NeedReturn)
+		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(FactReturn) {
+			return require(FactReturn)
 		}
 		updated, changed, err := v.prepared(s, cascade(s.app), force)
 		if err != nil {
@@ -193,8 +193,8 @@ func (v *view) askAgain(w *workv1.ManifestWork, wait block) block {
 	if !work.ReportsFinalizers(w) || !v.report(w).Unread(work.TakesWorkload(w)) || work.AskedAgain(w) {
 		return wait
 	}
-	if !v.knows(NeedReported) {
-		return require(NeedReported)
+	if !v.knows(FactReported) {
+		return require(FactReported)
 	}
 	last, known := v.Reported[w.UID]
 	if !known {

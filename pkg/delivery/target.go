@@ -16,8 +16,8 @@ import (
 // cache is not enough to prove that the claimants have no works. With the cache alone, two works created at the same
 // time would both be sent.
 func checkClaimants(v *view) block {
-	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
-		return require(NeedClaimants)
+	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(FactClaimants) {
+		return require(FactClaimants)
 	}
 	if v.ahead == nil {
 		return pass
@@ -82,8 +82,8 @@ func checkTargetFree(v *view) block {
 	switch {
 	case v.sent() != nil:
 		return pass
-	case !v.knows(NeedNeighbours):
-		return require(NeedNeighbours)
+	case !v.knows(FactNeighbours):
+		return require(FactNeighbours)
 	}
 	for _, w := range v.Neighbours {
 		owner, ok := work.HubApplication(w)
@@ -107,8 +107,8 @@ func checkHubCopy(v *view) block {
 	switch {
 	case !v.target().Hub:
 		return pass
-	case !v.knows(NeedHubCopy):
-		return require(NeedHubCopy)
+	case !v.knows(FactHubCopy):
+		return require(FactHubCopy)
 	case v.HubCopy == nil || v.HubCopy.Annotations[apis.AnnotationWork] == work.Name(v.App):
 		return pass
 	}

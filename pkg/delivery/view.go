@@ -60,7 +60,7 @@ func (v *view) observed(w *workv1.ManifestWork, app *argocd.Application) *feedba
 }
 
 // knows reports whether facts have been read.
-func (v *view) knows(n Need) bool { return n&^v.Known == 0 }
+func (v *view) knows(n FactSet) bool { return n&^v.Known == 0 }
 
 // target returns the facts of the Application's target cluster.
 func (v *view) target() managedcluster.Facts { return v.Clusters[v.App.Cluster()] }

@@ -26,7 +26,7 @@ const (
 	cluster = "cluster1"
 
 	// everything is the set of all needs.
-	everything = Need(1<<10 - 1)
+	everything = FactSet(1<<10 - 1)
 )
 
 // situation holds the inputs of a decision.
@@ -242,11 +242,11 @@ func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for i, name := range []string{"project", "requested", "objects", "older"} {
-		if p.Need&(1<<i) != 0 {
+		if p.Required&(1<<i) != 0 {
 			add("needs %s", name)
 		}
 	}
-	if p.Need != 0 {
+	if p.Required != 0 {
 		return out
 	}
 	if s := p.Step; s != nil {

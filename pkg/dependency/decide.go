@@ -37,7 +37,7 @@ func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
 	d.plan.Silent = true
 	d.plan.Intent = d.intent()
-	if d.plan.Need == 0 && d.plan.Err == nil && !d.blocked(Write) {
+	if d.plan.Required == 0 && d.plan.Err == nil && !d.blocked(Write) {
 		d.follow()
 	}
 	return d.plan
@@ -74,7 +74,7 @@ func (d *decision) project() Intent {
 		return Keep
 	case name == "":
 		return Unused
-	case d.require(NeedProject):
+	case d.require(FactProject):
 		return Keep
 	case d.Project == nil:
 		return Keep // the Applications of the project are still on the cluster
@@ -99,7 +99,7 @@ func (d *decision) takes() bool {
 	switch {
 	case d.Work != nil && Forced(d.Work):
 		return true
-	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.require(NeedOlder):
+	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.require(FactOlder):
 		return false
 	}
 	return d.SentByOlder
@@ -203,18 +203,18 @@ func (d *decision) carry(w *workv1.ManifestWork, err error) {
 }
 
 // require reports whether the caller must read facts first, and adds them to the plan's needs.
-func (d *decision) require(n Need) bool {
+func (d *decision) require(n FactSet) bool {
 	if d.Known&n != 0 {
 		return false
 	}
-	d.plan.Need |= n
+	d.plan.Required |= n
 	return true
 }
 
 // requireRequested adds the specs of the hub's Applications to the plan's needs, if any works carry a request.
 func (d *decision) requireRequested() bool {
 	_, all := d.carried()
-	return !all && d.require(NeedRequested)
+	return !all && d.require(FactRequested)
 }
 
 // wait plans the next decision after the given time at the latest; zero for never.

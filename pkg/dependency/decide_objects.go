@@ -32,7 +32,7 @@ func (d *decision) objects() Intent {
 	}
 	intent, problems := d.named(u.App)
 	problems = slices.Concat(problems, d.oversized(), d.bareHosts(), d.missingKeys(), d.refused())
-	if d.plan.Need != 0 || d.plan.Err != nil {
+	if d.plan.Required != 0 || d.plan.Err != nil {
 		return Keep
 	}
 	d.show(u.App, problems)
@@ -66,7 +66,7 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 				"themselves: remove the annotation, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
 	case d.bypasses():
 		return Keep, []problem{d.bypass()} // the cluster keeps its objects, without updates
-	case d.Project == nil, d.require(NeedObjects):
+	case d.Project == nil, d.require(FactObjects):
 		return Keep, nil // an Application without a project is not sent, and its delivered objects stay
 	}
 	set, problems := d.collect(app, refs)

@@ -82,7 +82,7 @@ func TestProject(t *testing.T) {
 	})
 }
 
-func onlyProject(s *situation) { s.Known = NeedProject }
+func onlyProject(s *situation) { s.Known = FactProject }
 
 func requesting(s *situation) { s.Requested = []Spec{ReadSpec(webApp().Obj())} }
 

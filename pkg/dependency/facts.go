@@ -43,21 +43,21 @@ type Options struct {
 // an object before the new object exists.
 const DefaultGrace = time.Minute
 
-// Need is a set of facts for few decisions. The caller reads these facts only on demand.
-type Need int
+// FactSet is a set of facts for few decisions. The caller reads these facts only on demand.
+type FactSet int
 
 const (
-	// NeedProject is the AppProject with the name from Facts.ProjectName.
-	NeedProject Need = 1 << iota
+	// FactProject is the AppProject with the name from Facts.ProjectName.
+	FactProject FactSet = 1 << iota
 
-	// NeedRequested stands for the specs of the hub's Applications whose works on the cluster carry a request.
-	NeedRequested
+	// FactRequested stands for the specs of the hub's Applications whose works on the cluster carry a request.
+	FactRequested
 
-	// NeedObjects stands for the objects from Facts.Wanted, read past the cache.
-	NeedObjects
+	// FactObjects stands for the objects from Facts.Wanted, read past the cache.
+	FactObjects
 
-	// NeedOlder is whether an older controller has sent the AppProject from Facts.ProjectThere.
-	NeedOlder
+	// FactOlder is whether an older controller has sent the AppProject from Facts.ProjectThere.
+	FactOlder
 )
 
 // Object is an object of the hub.
@@ -136,7 +136,7 @@ type Facts struct {
 	Refresh Refresh
 
 	// Known are the needs that the caller has read.
-	Known Need
+	Known FactSet
 
 	// Live is set if the caller has read the facts for a deletion past the cache.
 	Live bool

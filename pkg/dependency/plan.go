@@ -12,8 +12,8 @@ type Plan struct {
 	// Intent is the decision about the work.
 	Intent Intent
 
-	// Need are missing facts. Do not apply a plan with missing facts: read them, and decide again.
-	Need Need
+	// Required are missing facts. Do not apply a plan with missing facts: read them, and decide again.
+	Required FactSet
 
 	// Err is an error that prevents a decision; nil for none.
 	Err error

@@ -100,8 +100,8 @@ func Unmark(raw []byte, others []string) ([]byte, error) {
 	return m.encode()
 }
 
-// Bare reports whether a manifest has no finalizers, no mark of the hub's controllers, and no mark from SetFinalizers.
-func Bare(raw []byte) bool {
+// Unmarked reports whether a manifest has no finalizers, no mark of the hub's controllers, and no mark from SetFinalizers.
+func Unmarked(raw []byte) bool {
 	var m struct {
 		Metadata struct {
 			Annotations map[string]json.RawMessage

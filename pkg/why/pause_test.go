@@ -30,7 +30,7 @@ func TestResumeCommand(t *testing.T) {
 			app := fixture.Application("guestbook").Obj()
 			cluster := managedcluster.Facts{Name: "cluster1", Exists: true, Accepted: true, Ready: true, Paused: c.cluster}
 			plan := delivery.Decide(delivery.Facts{
-				App: app, Presence: delivery.Present, Known: ^delivery.Need(0), Paused: c.app,
+				App: app, Presence: delivery.Present, Known: ^delivery.FactSet(0), Paused: c.app,
 				Clusters: map[string]managedcluster.Facts{"cluster1": cluster},
 			}, delivery.Options{Adopt: apis.AdoptMatching})
 			if len(plan.Conditions) != 1 {

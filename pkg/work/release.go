@@ -62,7 +62,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if CarriesRequest(w) || ReadsThroughHub(w) || ReportsFinalizers(w) || IsReadOnly(w) && !Disabled(w) || ReportOf(w).Conflicts() != "" {
 		return false
 	}
-	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !payload.Bare(m.Raw) })
+	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !payload.Unmarked(m.Raw) })
 }
 
 // ApplicationOn returns the Application with the cluster and namespace of the work as its target. The result shares everything

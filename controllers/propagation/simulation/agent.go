@@ -126,7 +126,7 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 	}
 	resources, err := c.track(applied, p, a)
 	if err == nil {
-		c.besides(w, applied)
+		c.applySideManifests(w, applied)
 	}
 	errs = errors.Join(errs, err)
 	if err := c.world.hub.setStatus(w, status); err != nil {
@@ -385,7 +385,7 @@ func (c *cluster) finalizeApplied(name string) error {
 		return nil
 	}
 	for _, other := range applied.others {
-		c.dropBeside(other, applied)
+		c.dropSideManifest(other, applied)
 	}
 	delete(c.applied, name)
 	c.garbage = true

@@ -48,7 +48,7 @@ func (o *oracle) clone(w *World) *oracle {
 	out := &oracle{
 		world: w, apps: make(map[key]*record, len(o.apps)), ran: copied(o.ran), late: copied(o.late), forfeited: copied(o.forfeited),
 		unknown: copied(o.unknown),
-		raced:   copied(o.raced), beside: copied(o.beside),
+		raced:   copied(o.raced), contenders: copied(o.contenders),
 	}
 	for at, r := range o.apps {
 		known := *r

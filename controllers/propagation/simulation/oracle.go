@@ -32,8 +32,8 @@ type oracle struct {
 	// led.
 	raced map[place]bool
 
-	// beside are the processes that sent a work to a new place of a cluster while a second process led.
-	beside map[place]string
+	// contenders are the processes that sent a work to a new place of a cluster while a second process led.
+	contenders map[place]string
 
 	// forfeited are the Applications on clusters whose removal needs no request of a user any more.
 	forfeited map[place]bool
@@ -247,7 +247,7 @@ func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	at := named(w)
 	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
 	if !alone {
-		o.beside[place{w.Namespace, at}] = p.name
+		o.contenders[place{w.Namespace, at}] = p.name
 	}
 	if p.call == nil || alone || p.call.seen[applications][at] == nil {
 		return
@@ -355,7 +355,7 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 		}
 		return
 	}
-	if one, other := o.beside[place{c.name, before}], o.beside[place{c.name, a.owner()}]; one != "" && other != "" && one != other {
+	if one, other := o.contenders[place{c.name, before}], o.contenders[place{c.name, a.owner()}]; one != "" && other != "" && one != other {
 		return // neither process could see the second Application of the target: a limit in docs/simulation.md
 	}
 	first := o.apps[before]
@@ -637,7 +637,7 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	switch {
 	case a == nil:
 		o.world.fail("rest", "%s is not on %s", at, c.name)
-	case o.beside[place{c.name, at}] != "" && o.contested(at, app): // two leaders sent two Applications to one target
+	case o.contenders[place{c.name, at}] != "" && o.contested(at, app): // two leaders sent two Applications to one target
 	case applied == nil || !slices.Contains(a.owners, applied.uid), len(a.owners) > 1:
 		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
 	case a.deleting || !a.hasFinalizersOf(app):

@@ -17,9 +17,9 @@ import (
 
 // Works of older controllers, and the objects beside the Application in these works: the namespace and the AppProject.
 
-// besideOf returns the objects beside the Application in a work, and whether the agent owns each object, by the rules
+// sideManifestsOf returns the objects beside the Application in a work, and whether the agent owns each object, by the rules
 // of helper.OwnedByTheWork.
-func besideOf(w *workv1.ManifestWork) map[string]bool {
+func sideManifestsOf(w *workv1.ManifestWork) map[string]bool {
 	if len(w.Spec.Workload.Manifests) < 2 {
 		return nil
 	}
@@ -56,9 +56,9 @@ func applicationIn(w *workv1.ManifestWork) []byte {
 	return all[len(all)-1].Raw
 }
 
-// besides applies the objects beside the Application, by the strategy Update, and deletes objects that left the work.
-func (c *cluster) besides(w *workv1.ManifestWork, applied *appliedWork) {
-	held := besideOf(w)
+// applySideManifests applies the objects beside the Application, by the strategy Update, and deletes objects that left the work.
+func (c *cluster) applySideManifests(w *workv1.ManifestWork, applied *appliedWork) {
+	held := sideManifestsOf(w)
 	for _, name := range sortedNames(held) {
 		owners := slices.DeleteFunc(slices.Clone(c.others[name]), func(o string) bool { return o == applied.uid })
 		if held[name] {
@@ -68,14 +68,14 @@ func (c *cluster) besides(w *workv1.ManifestWork, applied *appliedWork) {
 	}
 	for _, name := range applied.others {
 		if _, still := held[name]; !still {
-			c.dropBeside(name, applied)
+			c.dropSideManifest(name, applied)
 		}
 	}
 	applied.others = sortedNames(held)
 }
 
-// dropBeside is helper.DeleteAppliedResources for an object beside the Application.
-func (c *cluster) dropBeside(name string, applied *appliedWork) {
+// dropSideManifest is helper.DeleteAppliedResources for an object beside the Application.
+func (c *cluster) dropSideManifest(name string, applied *appliedWork) {
 	owners := c.others[name]
 	switch {
 	case !slices.Contains(owners, applied.uid):
@@ -83,7 +83,7 @@ func (c *cluster) dropBeside(name string, applied *appliedWork) {
 		c.others[name] = slices.DeleteFunc(slices.Clone(owners), func(o string) bool { return o == applied.uid })
 	default:
 		delete(c.others, name)
-		c.world.fail("beside", "%s was deleted from %s, with all that is in it", name, c.name)
+		c.world.fail("side manifests", "%s was deleted from %s, with all that is in it", name, c.name)
 	}
 }
 

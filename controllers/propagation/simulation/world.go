@@ -136,7 +136,7 @@ func New(o Options) *World {
 	w := &World{options: o, ctx: silent(), now: begin, stats: newStats(), refusing: map[string]refusal{}, entangled: map[string]bool{}}
 	w.oracle = &oracle{world: w, apps: map[key]*record{}, ran: map[string]string{}, late: map[place]bool{}, forfeited: map[place]bool{},
 		unknown: map[spot]string{},
-		raced:   map[place]bool{}, beside: map[place]string{}}
+		raced:   map[place]bool{}, contenders: map[place]string{}}
 	w.hub = newHub(w)
 	w.rule("wide")
 	w.granting()
