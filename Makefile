@@ -9,9 +9,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # Without cgo, all targets share their compiled packages with each other, and with the programs of the images. Only the race
-# detector needs cgo.
+# detector needs cgo. No test reads debug information.
 export CGO_ENABLED := 0
-RACE := CGO_ENABLED=1 go test -race
+RACE := CGO_ENABLED=1 go test -race -gcflags=all=-dwarf=false
 # The lint has go vet's checks. In a test, go vet would also read all packages that the test imports.
 export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -vet=off
 
@@ -425,12 +425,14 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 	.ci/bundle deploy/bundle/source deploy/bundle v0.0.0-dev towline:latest
 	.ci/bundle deploy/bundle-source/source deploy/bundle-source v0.0.0-dev towline-source:latest
 
+# The modules with one version of each shared dependency. Go then compiles each package of a dependency once for all modules: 1,919
+# packages in place of 6,531. The programs of the fleet, and the tools without a dependency of Kubernetes, choose their own versions.
+MODULES := . e2e cmd/towline-maestro cmd/towline-source $(addprefix .ci/tools,/ /docs /helm3 /helm4 /helm-unittest /olm)
+
 .PHONY: tidy
-tidy: ## Update go.mod and go.sum to the imports of the code.
-	go mod tidy
-	go -C e2e mod tidy
-	go -C cmd/towline-maestro mod tidy
-	go -C cmd/towline-source mod tidy
+tidy: ## Update go.mod and go.sum to the imports of the code, with the same versions in all modules.
+	workspace=$$(mktemp -d)/go.work && export GOWORK=$$workspace && go work init $(addprefix ./,$(MODULES)) && go work sync && rm -r $${workspace%/*}
+	for module in $(MODULES); do go -C $$module mod tidy || exit; done
 
 .PHONY: image
 image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the image.
