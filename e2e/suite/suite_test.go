@@ -194,7 +194,7 @@ func reportState(ctx context.Context) {
 		out, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inBrief)
 		AddReportEntry("the Applications of "+name, out)
 		deleted, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inDeletion)
-		for _, app := range strings.Fields(deleted) {
+		for app := range strings.FieldsSeq(deleted) {
 			log, _ := os.ReadFile(filepath.Join(f.Logs(), name+"-argocd-application-controller.log"))
 			var lines []string
 			for line := range strings.Lines(string(log)) {
