@@ -2,6 +2,9 @@ package fleet
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,13 +46,33 @@ func TestEstimateCountsMissingPrograms(t *testing.T) {
 	}
 }
 
-// TestInterruptedBuildContinues checks that packages in Go's build cache take no time in the estimate.
-func TestInterruptedBuildContinues(t *testing.T) {
+// TestFailedBuildContinues: a build that fails after its first package leaves this package in Go's cache, and the next build
+// compiles only the packages that are missing. An interrupted build leaves its packages in the same way. The texts of the
+// packages are new to Go's cache.
+func TestFailedBuildContinues(t *testing.T) {
 	source, set := tinyModule(t)
-	if _, err := (&Builder{CacheDir: t.TempDir(), SourceDir: source}).build(t.Context(), set); err != nil {
+	write := func(file, text string) {
+		path := filepath.Join(source, "tiny", file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unique := fmt.Sprintf("%q", t.TempDir())
+	write("first/first.go", "package first\n\nconst Name = "+unique+"\n")
+	write("second/second.go", "package second\n\nimport \"example.com/tiny/first\"\n\nconst Name = first.Nobody\n")
+	write("main.go", "package main\n\nimport \"example.com/tiny/second\"\n\nfunc main() { println(second.Name, "+unique+") }\n")
+	b := Builder{CacheDir: t.TempDir(), SourceDir: source}
+	if _, err := b.build(t.Context(), set); err == nil || !strings.Contains(err.Error(), "Nobody") {
+		t.Fatalf("the build of a broken package: %v", err)
+	}
+	write("second/second.go", "package second\n\nimport \"example.com/tiny/first\"\n\nconst Name = first.Name\n")
+	if c := compilationOf(t, source, set); c.all < 3 || c.missing != 2 {
+		t.Errorf("after the failed build: %d of %d packages are missing, want 2", c.missing, c.all)
+	}
+	if _, err := b.build(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
-	if c := compilationOf(t, source, set); c.all < 2 || c.missing > 1 || c.left >= unknownSeconds/2 {
+	if c := compilationOf(t, source, set); c.missing > 1 || c.left >= unknownSeconds/2 {
 		t.Errorf("after a build: %v", c)
 	}
 }
