@@ -115,7 +115,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		must(f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "alerts"))
 		e.clears(ctx, "TowlineReportTruncated", began)
 		e.clears(ctx, "TowlineApplicationsBlocked", began)
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("of a status without an Argo CD", inEtcd, func(ctx SpecContext) {
 		app := standalone(ctx, "alert-misreported", on)
@@ -126,7 +126,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		misreported(ctx, must(read(hub, workOf(app))(ctx)))
 		e.fires(ctx, "TowlineFeedbackRejected", began)
 		e.clears(ctx, "TowlineFeedbackRejected", began)
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("of a cluster that is away, and of a deletion that waits for it", func(ctx SpecContext) {
 		app := standalone(ctx, "alert-deleting", on)
@@ -141,7 +141,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
 		e.clears(ctx, "TowlineClusterStale", began)
 		e.clears(ctx, "TowlineDeletionStuck", began)
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("of a second writer of Towline's works", func(ctx SpecContext) {
 		app := standalone(ctx, "alert-fought-over", on)

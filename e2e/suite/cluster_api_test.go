@@ -37,14 +37,14 @@ var _ = Describe("A cluster that Cluster API makes", Ordered, Serial, func() {
 			}
 			Expect(f.Leave(ctx, edge)).To(Succeed())
 			delete(cluster, edge)
-		}, NodeTimeout(3*time.Minute))
+		}, NodeTimeout(2*soon))
 
 		By("provisioning a cluster with an Argo CD, without agents, and with nothing of Towline")
 		provisioned, err := f.Provision(ctx, edge)
 		Expect(err).NotTo(HaveOccurred())
 		cluster[edge] = clientOf(&provisioned.ControlPlane)
 		provide(ctx, edge, provisioned.Kubeconfig())
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("is not imported while nobody permits its kubeconfig to be read", func(ctx SpecContext) {
 		apply(ctx, `{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: edge1}, spec: {hubAcceptsClient: true}}`)
@@ -61,7 +61,7 @@ var _ = Describe("A cluster that Cluster API makes", Ordered, Serial, func() {
 		AddReportEntry(fmt.Sprintf("Healthy after %.1f s", time.Since(began).Seconds()))
 		deployment(ctx, edge, "capi")
 		expectAddOnAvailable(ctx, edge, towline.RightsAddOn)
-	}, NodeTimeout(3*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 // provide makes Cluster API's objects for a ready cluster: the Cluster, in a namespace of the same name, and the Secret

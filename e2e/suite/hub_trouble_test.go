@@ -59,7 +59,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		patchHub(ctx, app.Name, annotationPatch("note", "room"))
 		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(HaveField("Annotations", HaveKeyWithValue("note", "room")))
 		AddReportEntry(fmt.Sprintf("a change arrived %.1f s after there was room", time.Since(began).Seconds()))
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("that gives Towline three seats and no queue delivers every Application, and keeps the leader", func(ctx SpecContext) {
 		apply(ctx, narrow)
@@ -81,7 +81,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		AddReportEntry(fmt.Sprintf("%d Applications healthy after %.1f s; %d requests, %d answered with 429", len(names), took.Seconds(), all, rejected))
 		Expect(rejected).To(BeNumerically(">", 0), "it has not been narrow")
 		Expect(tow.Exited()).NotTo(BeClosed())
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("that loses the CRD of reports goes on delivering, and has all reports again once the CRD is back", func(ctx SpecContext) {
 		const crd = "multiclusterapplicationsetreports." + apis.Group
@@ -108,7 +108,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		Eventually(ctx, read(hub, report)).WithTimeout(2 * soon).Should(And(Not(BeNil()), healthy))
 		AddReportEntry(fmt.Sprintf("the report is back %.1f s after its CRD", time.Since(began).Seconds()))
 		Expect(tow.Exited()).NotTo(BeClosed())
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 })
 
 // narrow gives all of Towline's requests three of the API server's 600 seats, and no queue.

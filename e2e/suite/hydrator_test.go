@@ -117,7 +117,7 @@ var _ = Describe("Argo CD's source hydrator", func() {
 		AddReportEntry(fmt.Sprintf("what failed is deployed %.1f s after the refresh", time.Since(began).Seconds()))
 		expectNoCondition(ctx, name, apis.ConditionHydrationError)
 		Expect(whole(ctx, hub, name).Object["status"]).NotTo(HaveKey("sourceHydrator"))
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("has fields that 2.14 refuses by name", func(ctx SpecContext) {
 		needArgoCD3("new fields of the source hydrator") // the CRD of an older version drops the fields on the hub

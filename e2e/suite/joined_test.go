@@ -71,7 +71,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 			By("detaching the cluster, whose agents end well")
 			Expect(f.Leave(ctx, newcomer)).To(Succeed())
 			delete(cluster, newcomer)
-		}, NodeTimeout(3*time.Minute))
+		}, NodeTimeout(2*soon))
 
 		By("starting a cluster that has a bootstrap token, an Argo CD, and nothing of Towline")
 		began = time.Now()
@@ -80,7 +80,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		cluster[newcomer] = clientOf(&joined.ControlPlane)
 		AddReportEntry(fmt.Sprintf("started and Available after %.1f s", time.Since(began).Seconds()))
 		began = time.Now()
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("gets its Secret, its rights and its Application by objects on the hub", func(ctx SpecContext) {
 		expectHealthy(ctx, app)

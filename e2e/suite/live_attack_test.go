@@ -209,5 +209,5 @@ var _ = Describe("The hub's argocd-server, asked about a cluster without a grant
 		By("ending the access with the grant, long before the entry expires")
 		apply(ctx, projectFor(own, "cluster2"))
 		Eventually(ctx, shows).WithTimeout(20 * time.Second).Should(ContainSubstring(notPart))
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })

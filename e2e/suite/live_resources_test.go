@@ -175,7 +175,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 		refuseHub(ctx, "null")
 		refuses(ctx)
 		Expect(read(hub, hubs)(ctx)).To(HaveField("Data", hubs.Data))
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 // kubelet plays the kubelet of a Pod's node until the spec ends, because KWOK has no kubelet. The server answers with a

@@ -139,7 +139,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 		By("following what happens on the cluster")
 		Expect(cluster["cluster1"].Delete(ctx, live)).To(Succeed())
 		Eventually(ctx, nodes("Pod")).Should(And(HaveLen(1), HaveEach(HaveField("Name", Not(Equal(pod.Name))))))
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 // treePause is longer than the agent's delay before the agent reads a changed tree.

@@ -128,7 +128,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 		expectAtRest(ctx, name)
 		Expect(uids(ctx, victim, name)).To(Equal(before))
 		Expect(maestro.LogTail(1000)).NotTo(MatchRegexp("Maestro has lost a work.*" + w.Name))
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("removes nothing on a cluster, and ends, if the attacker has learned the id of a work", func(ctx SpecContext) {
 		const name = "maestro-known"
@@ -152,7 +152,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 		after, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(after.UID).To(Equal(w.UID))
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("reaches no agent: the hostile account may not send works to the other cluster", func(ctx SpecContext) {
 		Expect(says(ctx, topic(victim, "sourceevents"), victim, "spec.create_request", map[string]any{"resourceid": uuid.NewString(), "resourceversion": 1},

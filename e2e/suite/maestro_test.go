@@ -61,7 +61,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 			arrives(ctx, on, name, "changed meanwhile")
 			Expect(uids(ctx, on, name)).To(Equal(before))
 			AddReportEntry(fmt.Sprintf("arrived, and at rest, %.1f s after the start", time.Since(began).Seconds()))
-		}, NodeTimeout(5*soon))
+		}, NodeTimeout(3*soon))
 	}
 
 	It("are as the owners want after a restore of the database from an older backup", func(ctx SpecContext) {
@@ -98,7 +98,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Expect([]any{uids(ctx, "cluster1", known.Name), uids(ctx, "cluster2", unknown.Name)}).To(Equal(before))
 		Eventually(ctx, read(hub, workOf(gone))).Should(BeNil())
 		Eventually(ctx, read(cluster["cluster1"], named(gone.Name))).Should(BeNil())
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("reach an agent after an outage, each in its latest version", func(ctx SpecContext) {
 		const on = "cluster2"
@@ -119,7 +119,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Expect(uids(ctx, on, kept.Name)).To(Equal(before))
 		Eventually(ctx, read(hub, gone)).Should(BeNil())
 		Expect(read(cluster[on], named(gone.Name))(ctx)).To(BeNil())
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	// followed ends the process that serves the works with the function end, and lets a second process take over. It
 	// returns the second process.
@@ -151,7 +151,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 
 	It("are written by the leading process, and by the next leader after its end", func(ctx SpecContext) {
 		followed(ctx, "maestro-leader", maestro.Kill)
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("are served by the next process while the leader is frozen, and not by the former leader afterwards", func(ctx SpecContext) {
 		second := followed(ctx, "maestro-frozen", func() error { return syscall.Kill(maestro.PID(), syscall.SIGSTOP) })
@@ -161,7 +161,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Eventually(ctx, maestro.Exited()).Should(BeClosed())
 		AddReportEntry(fmt.Sprintf("the first ended %.1f s after it went on", time.Since(began).Seconds()))
 		Expect(second.Ready(ctx)).To(Succeed())
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("are delivered by a second replica of Towline when the first is killed", func(ctx SpecContext) {
 		const name, on = "maestro-replica", "cluster1"
@@ -178,7 +178,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		patchHub(ctx, name, annotationPatch("note", "by the second"))
 		arrives(ctx, on, name, "by the second")
 		Expect(uids(ctx, on, name)).To(Equal(before))
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("may get and lose any manifest, and keep the objects of the others", func(ctx SpecContext) {
 		const on = "cluster1"

@@ -74,7 +74,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 		Expect(uids(ctx, on, name)).To(Equal(before))
 		Expect(secure.PID()).To(Equal(pid))
 		Expect(secure.Err()).NotTo(HaveOccurred())
-	}, NodeTimeout(8*soon))
+	}, NodeTimeout(5*soon))
 })
 
 // certificates returns a folder with certificates of a new authority.

@@ -112,7 +112,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 		show(lasting)
 		Eventually(ctx, secure.Ready).Should(Succeed())
 		Expect(secure.Serve(ctx)).To(Succeed())
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 })
 
 // boundToken returns a token of an account. The token is valid as long as a Secret exists.

@@ -77,7 +77,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		Expect(now.Annotations).To(HaveKeyWithValue(apis.AnnotationWork, workOf(after).Name))
 		Expect(now.OwnerReferences).To(HaveLen(1))
 		expectNoCondition(ctx, app, apis.ConditionDeletionWarning)
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("deletes the workload on request", func(ctx SpecContext) {
 		before, err := read(cluster[on], guestbookOf(set))(ctx)
@@ -95,7 +95,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		Eventually(ctx, read(hub, named(app))).Should(And(Not(BeNil()), WithTransform(uidOf, Not(Equal(old.UID)))))
 		expectHealthy(ctx, app)
 		Expect(deployment(ctx, on, set).UID).NotTo(Equal(before.UID))
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 func uidOf(app *argocd.Application) types.UID { return metav1.Object(app).GetUID() }

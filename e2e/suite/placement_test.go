@@ -77,5 +77,5 @@ var _ = Describe("An Application that follows a Placement", Serial, usesRights, 
 		Expect(err).NotTo(HaveOccurred())
 		expectCondition(ctx, name, apis.ConditionPlacementWarning, "stays on cluster cluster2")
 		Expect(read(cluster["cluster2"], named(name))(ctx)).NotTo(BeNil())
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -123,7 +122,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`))
 		Expect(cluster[on].Patch(ctx, guestbookOf(name), patch)).To(Succeed())
 		Eventually(ctx, read(cluster[on], guestbookOf(name))).Should(HaveField("Spec.Replicas", HaveValue(BeNumerically("==", 1))))
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("is safe in a wrong order", long, func(ctx SpecContext) {
 		withPusher(ctx, "argocd-switcher")
@@ -152,7 +151,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		expectHealthy(ctx, app.Name)
 		expectNoCondition(ctx, app.Name, apis.ConditionReleaseWarning)
 		Expect(workload(ctx, on, app.Name)).To(Equal(before))
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("waits for a sync that the hub's Argo CD has begun", long, func(ctx SpecContext) {
 		withPusher(ctx, "argocd-switcher")
@@ -171,7 +170,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		patchHub(ctx, name, `{"operation":null}`)
 		Eventually(ctx, read(cluster[on], named(name))).Should(Not(BeNil()))
 		Eventually(ctx, read(hub, workOf(readNow(ctx, name)))).Should(Not(BeNil()))
-	}, NodeTimeout(3*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 // readNow reads an Application of the hub, and fails if the Application does not exist.

@@ -115,7 +115,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 			HaveField("Labels", work.Labels), HaveField("Annotations", work.Annotations)))
 		Expect(deployment(ctx, "cluster1", pulled.Name)).To(And(HaveField("UID", ran.UID), HaveField("Generation", ran.Generation)))
 		expectHealthy(ctx, pulled.Name)
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(2*soon))
 
 	It("works with a handmade Secret, which the GitOpsCluster names, and takes the Secret over on request", func(ctx SpecContext) {
 		by := func(ctx context.Context) {
@@ -169,7 +169,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 		expectHealthy(ctx, "pushed-by-hand")
 		deployment(ctx, "cluster1", "pushed-by-hand")
 		expectHealthy(ctx, "cluster1-by-hand")
-	}, NodeTimeout(6*time.Minute))
+	}, NodeTimeout(2*soon))
 })
 
 // handMade is an ApplicationSet for the cluster of a hand-made Secret.

@@ -53,7 +53,7 @@ var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() 
 		expectHealthy(ctx, unknown.Name)
 		Expect(uids(ctx, "cluster2", unknown.Name)).To(Equal(before[unknown.Name]))
 		AddReportEntry("after", map[string]any{known.Name: uids(ctx, "cluster1", known.Name), unknown.Name: uids(ctx, "cluster2", unknown.Name)})
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 })
 
 // lose stops Towline and removes an Application from the hub, as a restore would. It also sets the annotation that
@@ -98,7 +98,7 @@ var _ = Describe("A work whose Application the hub has lost", func() {
 		expectRuns(ctx, plugin, f.Hub.Kubeconfig(), []string{"orphans", "--cluster", "cluster1"}, 0,
 			Not(Or(ContainSubstring(adopted.Name), ContainSubstring(deleted.Name))))
 		Expect(client.IgnoreNotFound(cluster["cluster1"].Delete(ctx, named(adopted.Name)))).To(Succeed())
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("is kept, and released after a user's decision", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "cluster1")

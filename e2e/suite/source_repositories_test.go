@@ -96,7 +96,7 @@ var _ = Describe("A repository through the hub", Ordered, Serial, inEtcd, long, 
 		l.expectSame(ctx, away)
 	})
 
-	// Without the webhook, Argo CD compares again after its own interval, usually 120 to 180 s in version 3, and 180 s in 2.14. A
+	// Without the webhook, Argo CD compares again after its own interval, 120 to 300 s in version 3, and 180 to 360 s in 2.14. A
 	// comparison may use references of a repository from three minutes before.
 	It("is read after a commit within seconds by the webhook of the hub, and without the webhook after Argo CD's interval", func(ctx SpecContext) {
 		const repo = "door-webhook"

@@ -131,7 +131,7 @@ var _ = Describe("The status page", func() {
 			chromedp.WaitVisible(chromedp.CSS(cell("cluster2", "ok"))))).To(Succeed())
 		AddReportEntry(fmt.Sprintf("from the change on the cluster: %.1f s to the hub, %.1f s to the screen", onHub.Seconds(),
 			time.Since(began).Seconds()))
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	It("shows a tenant no objects of a second tenant: the API server refuses the reads", func(ctx SpecContext) {
 		apply(ctx, pageTenants)

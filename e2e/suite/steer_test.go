@@ -86,7 +86,7 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 
 		does(ctx, "delete", app.Name, "--yes")
 		Expect(read(cluster["cluster2"], guestbookOf(app.Name))(ctx)).To(BeNil())
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 	It("an operation that does not end: stop", inEtcd, func(ctx SpecContext) {
 		app := hangs(ctx, "stopped", "cluster1")
@@ -129,7 +129,7 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "resume", "--applicationset", "steered", "-n", argocdNamespace)
 		Expect(code).To(BeZero(), out)
 		expectNoCondition(ctx, child, apis.ConditionPausedWarning)
-	}, NodeTimeout(10*soon))
+	}, NodeTimeout(5*soon))
 
 })
 

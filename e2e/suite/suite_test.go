@@ -32,8 +32,9 @@ const (
 	// soon is the timeout for conditions that take seconds, on a busy machine. The timeout is longer than the longest time
 	// after which Argo CD compares an Application anew: 300 seconds for Argo CD 3.5.7, and 360 seconds for Argo CD 2.14. Argo
 	// CD can overwrite a deletion in its cache with the copy of a status write in the same second (writeBackToInformer), and
-	// sees the deletion at the next comparison. The longest times follow from the source: every 180 seconds (2.14) or 120
-	// seconds (3.5, with up to 60 seconds of jitter), Argo CD compares only Applications whose comparison is older than that.
+	// sees the deletion at the next comparison. The longest times follow from the source. Argo CD 2.14 looks every 180
+	// seconds, and compares the Applications whose comparison is older than 180 seconds. Argo CD 3.5 looks every 120 seconds,
+	// and compares up to 60 seconds later, if the comparison is then older than 120 seconds.
 	soon = 7 * time.Minute
 
 	// tick is the polling interval of conditions.
@@ -104,6 +105,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	tow, err = towline.Start(ctx, f, towline.Options{Binary: binary, Name: "towline", ReadyTimeout: soon})
 	Expect(err).NotTo(HaveOccurred())
+	DeferOnFailure(reportState, NodeTimeout(2*time.Minute)) // before the clean-up, and also after a clean-up that fails
 	waitImported(ctx)
 	if *profile != profileOCM {
 		followACM(ctx)
@@ -157,34 +159,9 @@ func clientOf(plane *fleet.ControlPlane) client.Client {
 	return c
 }
 
-// After a failed spec, the state of the fleet goes into the report before the clean-up. A clean-up that fails reports the
-// state after all clean-ups of the spec.
-var _ = BeforeEach(func() {
-	reported := false
-	DeferCleanup(func(ctx SpecContext) {
-		if CurrentSpecReport().Failed() && !reported {
-			reportState(ctx)
-		}
-	})
-	stateReported = &reported
-})
-
-var _ = JustAfterEach(func(ctx SpecContext) {
-	if CurrentSpecReport().Failed() {
-		*stateReported = true
-		reportState(ctx)
-	}
-})
-
-// stateReported points to whether the report of the present spec has the state of the fleet.
-var stateReported *bool
-
 // reportState adds the end of Towline's log and the Applications of all clusters to the report. For an Application in
 // deletion, the report gets the end of the log of the cluster's Argo CD.
-func reportState(ctx context.Context) {
-	if tow == nil {
-		return
-	}
+func reportState(ctx SpecContext) {
 	AddReportEntry("the end of Towline's log", tow.LogTail(40))
 	planes := map[string]*fleet.ControlPlane{"hub": &f.Hub.ControlPlane}
 	for _, c := range f.Clusters() {

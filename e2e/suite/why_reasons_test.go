@@ -360,7 +360,7 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 				a.then(ctx, apps[reason])
 			}
 		}
-	}, NodeTimeout(5*soon))
+	}, NodeTimeout(3*soon))
 
 	for reason, a := range askedFor() {
 		It("of "+reason, func(ctx SpecContext) {
