@@ -17,9 +17,9 @@ import (
 )
 
 // observeMore reads the needed facts.
-func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need dependency.FactSet) error {
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, required dependency.FactSet) error {
 	for _, each := range []struct {
-		need dependency.FactSet
+		fact dependency.FactSet
 		read func(context.Context, *observation) error
 	}{
 		{dependency.FactProject, r.observeProject},
@@ -27,13 +27,13 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{dependency.FactObjects, r.observeNamed},
 		{dependency.FactOlder, r.observeOlder},
 	} {
-		if need&each.need == 0 {
+		if required&each.fact == 0 {
 			continue
 		}
 		if err := each.read(ctx, seen); err != nil {
 			return err
 		}
-		seen.Known |= each.need
+		seen.Known |= each.fact
 	}
 	return nil
 }

@@ -23,12 +23,12 @@ import (
 )
 
 // observeMore reads the needed facts.
-func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need delivery.FactSet) error {
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, required delivery.FactSet) error {
 	of := func(read func(context.Context, *observation) error) func(context.Context) error {
 		return func(ctx context.Context) error { return read(ctx, seen) }
 	}
 	for _, each := range []struct {
-		need delivery.FactSet
+		fact delivery.FactSet
 		read func(context.Context) error
 	}{
 		{delivery.FactOwn, seen.observeOwn},
@@ -46,13 +46,13 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.FactOthers, seen.observeOthers},
 		{delivery.FactRights, seen.observeRights},
 	} {
-		if need&each.need == 0 {
+		if required&each.fact == 0 {
 			continue
 		}
 		if err := each.read(ctx); err != nil {
 			return err
 		}
-		seen.Known |= each.need
+		seen.Known |= each.fact
 	}
 	return nil
 }

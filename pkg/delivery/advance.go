@@ -14,7 +14,7 @@ func (d *decision) firstBlock(i Intent) *block {
 			continue
 		}
 		b := g.check(&d.view)
-		if d.require(b.need) {
+		if d.require(b.required) {
 			return &block{}
 		}
 		if d.plan.trace(g, nil, b.Message); b.Message == "" {
@@ -34,7 +34,7 @@ func (d *decision) firstBlock(i Intent) *block {
 func (d *decision) advance(list []*Gate, s *subject) *block {
 	for _, g := range list {
 		b := g.step(&d.view, s)
-		if d.require(b.need) {
+		if d.require(b.required) {
 			return &block{}
 		}
 		if d.plan.trace(g, s, b.Message); b.Message == "" {

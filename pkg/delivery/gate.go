@@ -48,8 +48,8 @@ type block struct {
 	Condition
 	Wait
 
-	// need are the facts required for an answer.
-	need FactSet
+	// required are the facts to read before an answer.
+	required FactSet
 
 	// changes are the works that a waiting step writes to make progress. withdraw is a work whose operation must be removed
 	// from the hub's Application; nil for none. finalize is true if the hub's Application must lose Argo CD's finalizers.
@@ -73,7 +73,7 @@ func blockFor(reason, message string) block {
 }
 
 // require returns the answer of a check or step that needs more facts.
-func require(n FactSet) block { return block{need: n} }
+func require(n FactSet) block { return block{required: n} }
 
 // changing returns the block with a further write of a work.
 func (b block) changing(was, w *workv1.ManifestWork) block {

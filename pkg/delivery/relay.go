@@ -52,7 +52,7 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 	if b := r.tooLarge(); b.Message != "" {
 		return r, d.plan.blockAt(operationUnread, b)
 	}
-	if d.require(needOf(&r.Answer)) {
+	if d.require(requiredBy(&r.Answer)) {
 		return r, &block{}
 	}
 	if r.Operation != nil {
@@ -98,8 +98,8 @@ func resultOf(report *work.Report) relay.Result {
 	return relay.Result{Outcome: report.Outcome(), Outdated: report.Outdated()}
 }
 
-// needOf returns the facts to read before the decision about the requests.
-func needOf(a *relay.Answer) (n FactSet) {
+// requiredBy returns the facts to read before the decision about the requests.
+func requiredBy(a *relay.Answer) (n FactSet) {
 	if a.NeedIdentity {
 		n |= FactIdentity
 	}

@@ -25,7 +25,7 @@ var now = time.Unix(1_700_000_000, 0).UTC()
 const (
 	cluster = "cluster1"
 
-	// everything is the set of all needs.
+	// everything is the set of all facts.
 	everything = FactSet(1<<10 - 1)
 )
 

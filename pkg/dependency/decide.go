@@ -202,7 +202,7 @@ func (d *decision) carry(w *workv1.ManifestWork, err error) {
 	d.desired, d.plan.Err = w, err
 }
 
-// require reports whether the caller must read facts first, and adds them to the plan's needs.
+// require reports whether the caller must read facts first, and adds the facts to the plan's Required.
 func (d *decision) require(n FactSet) bool {
 	if d.Known&n != 0 {
 		return false
@@ -211,7 +211,7 @@ func (d *decision) require(n FactSet) bool {
 	return true
 }
 
-// requireRequested adds the specs of the hub's Applications to the plan's needs, if any works carry a request.
+// requireRequested adds the specs of the hub's Applications to the plan's Required, if any works carry a request.
 func (d *decision) requireRequested() bool {
 	_, all := d.carried()
 	return !all && d.require(FactRequested)

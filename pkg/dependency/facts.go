@@ -135,7 +135,7 @@ type Facts struct {
 	// Refresh is the last request for a refresh of the Application.
 	Refresh Refresh
 
-	// Known are the needs that the caller has read.
+	// Known are the facts that the caller has read.
 	Known FactSet
 
 	// Live is set if the caller has read the facts for a deletion past the cache.

@@ -12,7 +12,7 @@ type Plan struct {
 	// Intent is the decision about the work.
 	Intent Intent
 
-	// Required are missing facts. Do not apply a plan with missing facts: read them, and decide again.
+	// Required are missing facts. Do not apply a plan with missing facts: read the facts, and decide again.
 	Required FactSet
 
 	// Err is an error that prevents a decision; nil for none.
