@@ -7,7 +7,7 @@
 //	propagation    Application               → ManifestWork
 //	dependencies   needs of Applications     → ManifestWorks
 //	status         ManifestWork              → status of an Application
-//	resourcesync   feedback, ApplicationReport, ACM Search → inventory of the clusters
+//	resourcesync   feedback, reports, Search → inventory of the clusters
 //	aggregation    inventory                 → MulticlusterApplicationSetReport
 //	resourcetree   inventory                 → Argo CD's cache in Redis on the hub
 //	appinfo        Application, ManifestWork → Argo CD's metric argocd_app_info

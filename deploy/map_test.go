@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// mappedFolder is a folder in the first cell of a line of the map.
-var mappedFolder = regexp.MustCompile("`([^`]+)`")
+// listedFolder is a folder in the first cell of a line of the layout.
+var listedFolder = regexp.MustCompile("`([^`]+)`")
 
-// mapOfTheCode returns the content of each folder in the map of docs/development.md.
-func mapOfTheCode(t *testing.T) map[string]string {
+// layoutOfTheCode returns the content of each folder in the layout of docs/development.md.
+func layoutOfTheCode(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../docs/development.md")
 	if err != nil {
@@ -28,9 +28,9 @@ func mapOfTheCode(t *testing.T) map[string]string {
 		if len(cells) != 2 || !strings.HasPrefix(line, "| `") {
 			continue
 		}
-		for _, m := range mappedFolder.FindAllStringSubmatch(cells[0], -1) {
+		for _, m := range listedFolder.FindAllStringSubmatch(cells[0], -1) {
 			if out[m[1]] != "" {
-				t.Errorf("the map has two lines for %s", m[1])
+				t.Errorf("the layout has two lines for %s", m[1])
 			}
 			out[m[1]] = cells[1]
 		}
@@ -51,34 +51,54 @@ func hasCode(folder string) bool {
 	return found
 }
 
-// mappedParents are the folders whose subfolders must be in the map.
-var mappedParents = []string{
+// listedParents are the folders whose subfolders must be in the layout.
+var listedParents = []string{
 	"cmd", "cmd/towline-maestro/internal", "cmd/towline-source/internal", "controllers", "controllers/internal", "pkg",
 }
 
-// TestMapOfTheCode: the map in docs/development.md has each folder of mappedParents, and no missing folder.
-func TestMapOfTheCode(t *testing.T) {
-	mapped := mapOfTheCode(t)
-	for _, parent := range mappedParents {
+// TestLayout: the layout in docs/development.md has each folder of listedParents, and no missing folder.
+func TestLayout(t *testing.T) {
+	listed := layoutOfTheCode(t)
+	for _, parent := range listedParents {
 		folders, err := os.ReadDir("../" + parent)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, f := range folders {
-			if folder := parent + "/" + f.Name(); f.IsDir() && mapped[folder] == "" && hasCode("../"+folder) {
-				t.Errorf("the map of docs/development.md does not have %s: add a line", folder)
+			if folder := parent + "/" + f.Name(); f.IsDir() && listed[folder] == "" && hasCode("../"+folder) {
+				t.Errorf("the layout of docs/development.md does not have %s: add a line", folder)
 			}
 		}
 	}
-	for folder := range mapped {
+	for folder := range listed {
 		if _, err := os.Stat("../" + folder); err != nil {
-			t.Errorf("the map of docs/development.md has %s: %v", folder, err)
+			t.Errorf("the layout of docs/development.md has %s: %v", folder, err)
 		}
 	}
 }
 
+// textsOf returns the texts of a folder's files, except tests.
+func textsOf(t *testing.T, folder string) (texts string) {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*.go")
+	if err != nil || len(files) == 0 {
+		t.Errorf("%s has no file: %v", folder, err)
+	}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts += string(text)
+	}
+	return texts
+}
+
 // TestMapOfControllers: the map of one screen in docs/development.md has each controller, and each controller imports the
-// packages that the controller asks.
+// packages of its row.
 func TestMapOfControllers(t *testing.T) {
 	page, err := os.ReadFile("../docs/development.md")
 	if err != nil {
@@ -92,7 +112,7 @@ func TestMapOfControllers(t *testing.T) {
 	}
 	header, rows, _ := strings.Cut(block, "\n")
 	controller, asks, writes := strings.Index(header, "controllers/"), strings.Index(header, "asks"), strings.Index(header, "what the controller writes")
-	mapped := map[string]bool{}
+	mapped, overview := map[string]bool{}, textsOf(t, "../controllers")
 	for row := range strings.Lines(rows) {
 		columns := []rune(row)
 		if len(columns) <= writes || columns[0] == '─' {
@@ -100,25 +120,17 @@ func TestMapOfControllers(t *testing.T) {
 		}
 		name := strings.TrimSpace(string(columns[controller:asks]))
 		mapped[name] = true
-		sources, err := filepath.Glob("../controllers/" + name + "/*.go")
-		if err != nil || len(sources) == 0 {
-			t.Errorf("the map has the controller %s, and controllers has not", name)
+		if !strings.Contains(overview, "\n//\t"+name+" ") {
+			t.Errorf("controllers/doc.go has no line for the controller %s", name)
 		}
-		imported := ""
-		for _, file := range sources {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			imported += string(source)
-		}
+		imported := textsOf(t, "../controllers/"+name)
 		for asked := range strings.SplitSeq(strings.TrimSpace(string(columns[asks:writes])), ", ") {
 			if !strings.Contains(imported, `"github.com/towline-io/towline/pkg/`+asked+`"`) {
-				t.Errorf("the map says that controllers/%s asks pkg/%s, and no file imports this package", name, asked)
+				t.Errorf("the map says that controllers/%s asks pkg/%s, and no file of the program imports this package", name, asked)
 			}
 		}
 	}
-	for folder := range mapOfTheCode(t) {
+	for folder := range layoutOfTheCode(t) {
 		name, is := strings.CutPrefix(folder, "controllers/")
 		if is && !strings.Contains(name, "/") && name != "internal" && name != "envtest" && !mapped[name] {
 			t.Errorf("the map has no line for the controller %s", name)
@@ -126,7 +138,7 @@ func TestMapOfControllers(t *testing.T) {
 	}
 }
 
-// TestProgramsHaveNoTestCode: no program imports a package that the map of docs/development.md calls "tests only".
+// TestProgramsHaveNoTestCode: no program imports a package that the layout of docs/development.md calls "tests only".
 func TestProgramsHaveNoTestCode(t *testing.T) {
 	var imported string
 	for _, module := range []string{"..", "../cmd/towline-maestro", "../cmd/towline-source"} {
@@ -141,7 +153,7 @@ func TestProgramsHaveNoTestCode(t *testing.T) {
 		imported += string(out) + "\n"
 	}
 	found := 0
-	for folder, content := range mapOfTheCode(t) {
+	for folder, content := range layoutOfTheCode(t) {
 		if !strings.HasPrefix(content, "tests only: ") {
 			continue
 		}
@@ -152,6 +164,6 @@ func TestProgramsHaveNoTestCode(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("the map has no package for tests only")
+		t.Error("the layout has no package for tests only")
 	}
 }
