@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,44 @@ func TestDependabotSeesEachModule(t *testing.T) {
 				t.Errorf("%s: no folder %s: %v", ecosystem, folder, err)
 			}
 		}
+	}
+}
+
+// listedModules is the variable of the Makefile with the modules of TestModulesAgree, and requirement a line of a go.mod.
+var (
+	listedModules = regexp.MustCompile(`(?m)^MODULES := (.+)$`)
+	requirement   = regexp.MustCompile(`(?m)^(?:require )?\t?([^\s()]+\.[^\s()]+) (v[0-9]\S*)`)
+)
+
+// TestModulesAgree: the modules of the Makefile's MODULES have the same version of each shared dependency.
+func TestModulesAgree(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := listedModules.FindSubmatch(makefile)
+	if list == nil {
+		t.Fatal("the Makefile has no MODULES")
+	}
+	versions, shared := map[string]string{}, 0
+	for module := range strings.FieldsSeq(string(list[1])) {
+		file, err := os.ReadFile(filepath.Join("..", module, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range requirement.FindAllStringSubmatch(string(file), -1) {
+			dependency, version := m[1], m[2]
+			if other := versions[dependency]; other != "" {
+				shared++
+				if other != version {
+					t.Errorf("%s/go.mod has %s %s, and another module has %s: run `make tidy`, and commit the result", module, dependency, version, other)
+				}
+			}
+			versions[dependency] = version
+		}
+	}
+	if shared < 100 {
+		t.Errorf("the modules share %d dependencies: is the form of go.mod different?", shared)
 	}
 }
 

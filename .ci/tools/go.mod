@@ -1,5 +1,4 @@
-// The programs that the Makefile runs, pinned. A module of its own, so that
-// nothing here becomes a dependency of Towline.
+// The programs that the Makefile runs, pinned. In a separate module, the programs do not become imports of Towline.
 module github.com/towline-io/towline/.ci/tools
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// helm-unittest, which runs the unit tests of the chart: deploy/chart/tests. A module of its own, as Helm is.
+// helm-unittest runs the unit tests of the chart: deploy/chart/tests. The module is separate, as the module of Helm.
 module github.com/towline-io/towline/.ci/tools/helm-unittest
 
 go 1.26.0

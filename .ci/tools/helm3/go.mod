@@ -1,5 +1,5 @@
-// Helm 3, which renders the chart in its tests. A module of its own: its
-// versions of the Kubernetes libraries are not those of Towline.
+// Helm 3 renders the chart in the chart's tests. Towline does not import Helm, so Helm is in a separate module. `make tidy` gives
+// the shared libraries the versions of Towline.
 module github.com/towline-io/towline/.ci/tools/helm3
 
 go 1.26.0
