@@ -323,3 +323,39 @@ func machinesSet(set, app string) string {
 	Expect(err).NotTo(HaveOccurred())
 	return string(manifest)
 }
+
+// emptied is an ApplicationSet with the Applications of a list of clusters. Its parameters are the list, the label, the
+// annotations, and the spec of the Applications.
+const emptied = `
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: emptied, namespace: argocd}
+spec:
+  generators: [{list: {elements: [%s]}}]
+  template:
+    metadata:
+      name: 'emptied-{{cluster}}'
+      labels: {%s: "true"}
+      annotations: {%s: '{{cluster}}', %s: "true"}
+    spec: %s
+`
+
+// With the ApplicationSet, the garbage collector usually deletes the report first. The report of an ApplicationSet that
+// stays is deleted only by Towline.
+var _ = Describe("The report of an ApplicationSet that stays", usesRights, func() {
+	It("goes after the last Application, and comes back with the next Application", func(ctx SpecContext) {
+		const set, app = "emptied", "emptied-cluster1"
+		on := func(clusters string) {
+			GinkgoHelper()
+			apply(ctx, fmt.Sprintf(emptied, clusters, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile, spec("guestbook", set)))
+		}
+		withoutApplicationSet(set, app)
+		on("{cluster: cluster1}")
+		Eventually(ctx, rowOf(set, "cluster1")).Should(And(Not(BeNil()), HaveField("HealthStatus", "Healthy")))
+		on("")
+		Eventually(ctx, read(hub, named(app))).Should(BeNil())
+		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
+		on("{cluster: cluster1}")
+		Eventually(ctx, rowOf(set, "cluster1")).Should(And(Not(BeNil()), HaveField("HealthStatus", "Healthy")))
+	})
+})

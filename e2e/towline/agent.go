@@ -201,10 +201,14 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
+// identityTimeout is the timeout for the objects of the add-on on a cluster. On a busy machine, OCM's registration agent (1.2.0)
+// needed more than two minutes for a certificate right after the removal of the same add-on.
+const identityTimeout = 5 * time.Minute
+
 // eventually repeats try until it succeeds, and returns the last error after two minutes.
 func eventually(ctx context.Context, try func(context.Context) error) error {
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, identityTimeout, true, func(ctx context.Context) (bool, error) {
 		last = try(ctx)
 		return last == nil, nil
 	})
