@@ -205,7 +205,7 @@ func writeFiles(dir string, files map[string][]byte) error {
 // needed more than two minutes for a certificate right after the removal of the same add-on.
 const identityTimeout = 5 * time.Minute
 
-// eventually repeats try until it succeeds, and returns the last error after two minutes.
+// eventually repeats try until it succeeds, and returns the last error after identityTimeout.
 func eventually(ctx context.Context, try func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, identityTimeout, true, func(ctx context.Context) (bool, error) {
