@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	_ "github.com/towline-io/towline/pkg/fixture/withoutcgo" // `go` runs in this test
 )
 
 // helms are the tested versions of Helm.

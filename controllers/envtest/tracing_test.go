@@ -26,6 +26,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	_ "github.com/towline-io/towline/pkg/fixture/withoutcgo" // `go` runs in this test
 	"github.com/towline-io/towline/pkg/tracing"
 )
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/fixture/apiserver"
 	"github.com/towline-io/towline/pkg/fixture/documented"
+	_ "github.com/towline-io/towline/pkg/fixture/withoutcgo" // `go` runs in this test
 )
 
 const root = "../.."

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "github.com/towline-io/towline/pkg/fixture/withoutcgo" // `go` runs in this test
 )
 
 // The root of the repository, and its module path.

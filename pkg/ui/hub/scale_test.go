@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	_ "github.com/towline-io/towline/pkg/fixture/withoutcgo" // `go` runs in this test
 )
 
 // users is the number of simultaneous readers.
