@@ -5,18 +5,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/json"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -142,7 +140,7 @@ func (h *hub) clusterFacts(ctx context.Context, only []string) (*view.ClusterFac
 	}
 	err = pages(ctx, h, &workv1.ManifestWorkList{}, pageSize, func(page *workv1.ManifestWorkList) error {
 		for i := range page.Items {
-			if v := agentVersion(&page.Items[i]); v != "" {
+			if v := reading.ImageVersion(&page.Items[i], agentAddon); v != "" {
 				f.Agents[page.Items[i].Namespace] = v
 			}
 		}
@@ -152,23 +150,6 @@ func (h *hub) clusterFacts(ctx context.Context, only []string) (*view.ClusterFac
 		return nil, err
 	}
 	return f, nil
-}
-
-// agentVersion returns the tag or digest of the agent's image in the add-on's ManifestWork; empty for none.
-func agentVersion(w *workv1.ManifestWork) string {
-	for _, m := range w.Spec.Workload.Manifests {
-		d := &appsv1.Deployment{}
-		if json.Unmarshal(m.Raw, d) != nil || d.Kind != "Deployment" || d.Name != agentAddon {
-			continue
-		}
-		for _, c := range d.Spec.Template.Spec.Containers {
-			name := c.Image[strings.LastIndex(c.Image, "/")+1:]
-			if i := strings.IndexAny(name, "@:"); i >= 0 {
-				return name[i+1:]
-			}
-		}
-	}
-	return ""
 }
 
 func (s *scope) clusterTable(list []view.Cluster) *table {

@@ -2,12 +2,9 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,29 +72,12 @@ func (p *Person) Cluster(ctx context.Context, name string) (*ui.Cluster, error) 
 		return nil, err
 	}
 	for i := range works.Items {
-		if v := agentVersion(&works.Items[i]); v != "" {
+		if v := reading.ImageVersion(&works.Items[i], ""); v != "" {
 			out.Agent = v
 		}
 	}
 	out.Unread = r.unread.Lines()
 	return out, nil
-}
-
-// agentVersion returns the tag or digest of the image of Towline's agent; empty for a work without the agent's image.
-func agentVersion(w *workv1.ManifestWork) string {
-	for _, m := range w.Spec.Workload.Manifests {
-		d := &appsv1.Deployment{}
-		if json.Unmarshal(m.Raw, d) != nil || d.Kind != "Deployment" {
-			continue
-		}
-		for _, c := range d.Spec.Template.Spec.Containers {
-			image := c.Image[strings.LastIndex(c.Image, "/")+1:]
-			if i := strings.IndexAny(image, "@:"); i >= 0 {
-				return image[i+1:]
-			}
-		}
-	}
-	return ""
 }
 
 // orphans are the orphans of the last search.
