@@ -70,13 +70,28 @@ func TestKindHasATestedArgoCD(t *testing.T) {
 // required returns the version of a module in the go.mod of a folder of the repository.
 func required(t *testing.T, folder, module string) string {
 	t.Helper()
+	version := requirements(t, folder)[module]
+	if version == "" {
+		t.Fatalf("%s/go.mod has no %s", folder, module)
+	}
+	return version
+}
+
+// requirement is a line of a go.mod with a module and its version. A replacement has the same form, and follows the requirement.
+var requirement = regexp.MustCompile(`(?m)^\s*(?:require )?([^\s()]+\.[^\s()]+) (v\S+)`)
+
+// requirements returns the version of each module in the go.mod of a folder of the repository.
+func requirements(t *testing.T, folder string) map[string]string {
+	t.Helper()
 	pins, err := os.ReadFile("../" + folder + "/go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile(`(?m)^\s*(?:require )?` + regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(pins)
-	if m == nil {
-		t.Fatalf("%s/go.mod has no %s", folder, module)
+	versions := map[string]string{}
+	for _, m := range requirement.FindAllStringSubmatch(string(pins), -1) {
+		if versions[m[1]] == "" {
+			versions[m[1]] = m[2]
+		}
 	}
-	return string(m[1])
+	return versions
 }
