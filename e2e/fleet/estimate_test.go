@@ -46,9 +46,9 @@ func TestEstimateCountsMissingPrograms(t *testing.T) {
 	}
 }
 
-// TestFailedBuildContinues: a build that fails after its first package leaves this package in Go's cache, and the next build
-// compiles only the packages that are missing. An interrupted build leaves its packages in the same way. The texts of the
-// packages are new to Go's cache.
+// TestFailedBuildContinues: the first build compiles the package first, and fails at the package second. The next build takes
+// the package first from Go's cache. An interrupted build leaves its compiled packages in the same way. The names in the
+// packages are unique, so that Go's cache has no package of an earlier test.
 func TestFailedBuildContinues(t *testing.T) {
 	source, set := tinyModule(t)
 	write := func(file, text string) {

@@ -172,16 +172,21 @@ func reportState(ctx SpecContext) {
 		AddReportEntry("the Applications of "+name, out)
 		deleted, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inDeletion)
 		for app := range strings.FieldsSeq(deleted) {
-			log, _ := os.ReadFile(filepath.Join(f.Logs(), name+"-argocd-application-controller.log"))
-			var lines []string
-			for line := range strings.Lines(string(log)) {
-				if strings.Contains(line, app) {
-					lines = append(lines, line)
-				}
-			}
-			AddReportEntry("the log of Argo CD on "+name+" about "+app, strings.Join(lines[max(0, len(lines)-60):], ""))
+			AddReportEntry("the log of Argo CD on "+name+" about "+app, linesAbout(app, filepath.Join(f.Logs(), name+"-argocd-application-controller.log")))
 		}
 	}
+}
+
+// linesAbout returns the last lines of a log with a word; empty for an unreadable log.
+func linesAbout(word, log string) string {
+	text, _ := os.ReadFile(log)
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, word) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines[max(0, len(lines)-60):], "")
 }
 
 // inBrief prints an Application as a line with its state, its last operation and its conditions.
