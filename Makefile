@@ -427,8 +427,10 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 	.ci/bundle deploy/bundle-source/source deploy/bundle-source v0.0.0-dev towline-source:latest
 
 # The modules with one version of each shared dependency: Go compiles each package of a dependency once for all these modules. The
-# programs of the fleet, e2e/contract, and the tools without a dependency of Kubernetes choose their own versions.
+# programs of the fleet, FOLLOWERS, and the tools without a dependency of Kubernetes choose their own versions.
 MODULES := . e2e cmd/towline-maestro cmd/towline-source .ci/tools .ci/tools/docs .ci/tools/helm3 .ci/tools/helm4 .ci/tools/helm-unittest .ci/tools/olm
+# The other modules that import Towline. Go refuses to build a module with older requirements than Towline.
+FOLLOWERS := e2e/contract
 
 .PHONY: tidy tidy-modules
 tidy: tidy-modules ## Update go.mod and go.sum to the imports of the code, with the same versions in all modules.
@@ -436,7 +438,7 @@ tidy: tidy-modules ## Update go.mod and go.sum to the imports of the code, with 
 		go work init $(addprefix ./,$(MODULES)) && go work sync
 	@$(MAKE) --no-print-directory tidy-modules
 tidy-modules:
-	for module in $(MODULES); do go -C $$module mod tidy || exit; done
+	for module in $(MODULES) $(FOLLOWERS); do go -C $$module mod tidy || exit; done
 
 .PHONY: image
 image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes the image.

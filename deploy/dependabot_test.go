@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path"
@@ -81,20 +82,48 @@ func TestDependabotSeesEachModule(t *testing.T) {
 }
 
 // listedModules is the variable of the Makefile with the modules of TestModulesAgree.
-var listedModules = regexp.MustCompile(`(?m)^MODULES := (.+)$`)
-
-// TestModulesAgree: the modules of the Makefile's MODULES have the same version of each shared dependency.
-func TestModulesAgree(t *testing.T) {
+// listedModules returns the folders in a variable of the Makefile.
+func listedModules(t *testing.T, variable string) []string {
+	t.Helper()
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := listedModules.FindSubmatch(makefile)
+	list := regexp.MustCompile(`(?m)^` + variable + ` := (.+)$`).FindSubmatch(makefile)
 	if list == nil {
-		t.Fatal("the Makefile has no MODULES")
+		t.Fatalf("the Makefile has no %s", variable)
 	}
+	return strings.Fields(string(list[1]))
+}
+
+// TestTidyUpdatesImporters: `make tidy` updates each module that imports Towline. After an update of Towline's requirements, Go
+// refuses to build a module with older requirements.
+func TestTidyUpdatesImporters(t *testing.T) {
+	updated := slices.Concat(listedModules(t, "MODULES"), listedModules(t, "FOLLOWERS"))
+	importers := 0
+	for _, folder := range foldersWith(t, "go.mod") {
+		module := strings.TrimPrefix(folder, "/")
+		data, err := os.ReadFile(filepath.Join("..", module, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(data, []byte("github.com/towline-io/towline => ")) {
+			continue
+		}
+		importers++
+		if !slices.Contains(updated, module) {
+			t.Errorf("%s/go.mod: the module imports Towline, so add the folder to MODULES or FOLLOWERS in the Makefile", module)
+		}
+	}
+	if importers < 3 {
+		t.Errorf("found %d modules that import Towline: is the form of go.mod different?", importers)
+	}
+}
+
+// TestModulesAgree: the modules of the Makefile's MODULES have the same version of each shared dependency.
+func TestModulesAgree(t *testing.T) {
 	versions, shared := map[string]string{}, 0
-	for module := range strings.FieldsSeq(string(list[1])) {
+	for _, module := range listedModules(t, "MODULES") {
 		for dependency, version := range requirements(t, module) {
 			if other := versions[dependency]; other != "" {
 				shared++
