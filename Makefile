@@ -129,34 +129,24 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild envtest-prepare e2e-prepare
-	@$(MAKE) --no-print-directory -j5 $(IN_TURN) $(STEPS) $(BESIDE)
+	@$(MAKE) --no-print-directory -j6 $(IN_TURN) $(STEPS) $(BESIDE)
 	@printf '\n==> all tests passed\n'
 
 # The tests against an API server and the specs often wait. So these tests run in several parts at the same time, each with an API
-# server or a fleet. The other checks run at the same time with a lower priority.
-.PHONY: beside-lint beside-unit beside-e2e
-beside-lint:
-	$(call step,lint)
-beside-unit:
-	$(call step,test-unit)
-beside-e2e:
-	$(call step,test-simulation)
-	$(call step,test-fuzz)
-	$(call step,test-contract)
-	$(call step,test-fleet)
-
+# server or a fleet. The other checks run at the same time with a lower priority, and fill all pauses. Two processors have no
+# room for the API servers and the fleets together.
 ENVTEST_STEPS := step-envtest-half step-envtest-rest step-envtest-others
-FLEET_STEPS := step-e2e-half-first step-e2e-half-second step-faults-brief
+FLEET_STEPS := step-e2e-half-first step-e2e-half-second step-faults-brief step-test-fleet
 STEPS := $(ENVTEST_STEPS) $(FLEET_STEPS)
-BESIDE := step-beside-lint step-beside-unit step-beside-e2e
+BESIDE := step-lint step-test-unit step-test-simulation step-test-fuzz step-test-contract
 .PHONY: $(STEPS) $(BESIDE)
 $(STEPS): step-%:
 	$(call step,$*)
 $(BESIDE): step-%:
-	@nice $(MAKE) --no-print-directory $*
-# Two processors have no room for the API servers and the fleets together. The checks with a lower priority fill all pauses.
+	@printf '\n==> %s\n' '$*' && nice $(MAKE) --no-print-directory $*
 $(FLEET_STEPS): $(ENVTEST_STEPS)
-step-beside-e2e: step-beside-lint step-beside-unit
+# With fewer garbage collections, the linters need 8 GB more.
+step-lint: export GOGC := 100
 
 HALF := ^Test[A-F]
 ENVTEST_ASSETS = assets="$$(go -C e2e run ./cmd/fleet assets)"; export KUBEBUILDER_ASSETS="$$assets";

@@ -85,7 +85,7 @@ func (v *view) broughtBefore(to *argocd.Application) bool {
 }
 
 // adoptionRefused is the notice that the work may not take over the cluster's existing Application.
-var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused, Quiet: true}
+var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused}
 
 // adopted returns the block of adoptionRefused for the work of an Application.
 func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) block {

@@ -122,7 +122,7 @@ func (d *decision) dropRefresh(delay time.Duration, warning string) {
 }
 
 // writeRefused is the notice about a work that the API server refuses.
-var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Backoff: true, Quiet: true}
+var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Backoff: true}
 
 // send writes the work of a permitted Application. withheld is true if the requested operation stays on the hub: see
 // withhold. The Application is not sendable if a problem prevents the write: see freeze.

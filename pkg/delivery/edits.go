@@ -25,7 +25,7 @@ const (
 
 // editedAgain is the notice about repeated edits on the cluster.
 var editedAgain = &Gate{
-	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain, Quiet: true,
+	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain,
 }
 
 // setBack makes the agent apply the own work at once after an edit on the cluster, and returns the event about the

@@ -16,7 +16,7 @@ import (
 )
 
 // deletionNotice is the notice about a deletion under way.
-var deletionNotice = &Gate{Name: "deletion", Type: deleting, Reason: apis.ReasonDeleting, Quiet: true}
+var deletionNotice = &Gate{Name: "deletion", Type: deleting, Reason: apis.ReasonDeleting}
 
 // end removes an Application in deletion from its clusters. While a cluster is awaited, the condition mentions an
 // unreadable annotation force-delete. Without finalizers of Argo CD, end does nothing until the Application is gone.

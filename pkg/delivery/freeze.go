@@ -37,7 +37,7 @@ func (d *decision) freeze() {
 }
 
 // frozenNotice is the notice about a frozen work, or about a work to be frozen.
-var frozenNotice = &Gate{Name: "frozen", Type: forbidden, Quiet: true}
+var frozenNotice = &Gate{Name: "frozen", Type: forbidden}
 
 // freezeWork freezes a work, and shows the progress. On a paused or unreachable cluster, and during a request on its
 // way, the work stays unchanged.

@@ -34,9 +34,6 @@ type Gate struct {
 	// unwatched change, or perhaps a user, ends the wait. The intervals between checks then grow.
 	Timed, Backoff bool
 
-	// Quiet is true if a plan without a trace entry of the gate means that the gate is open.
-	Quiet bool
-
 	check func(*view) block
 	step  func(*view, *subject) block
 }

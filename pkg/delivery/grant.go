@@ -44,9 +44,9 @@ func checkExecutor(v *view) block { return blockFor("", v.ExecutorInvalid) }
 
 // Notices about an operation that stays on the hub, and about an Application that does not fit into a work.
 var (
-	operationForbidden = &Gate{Name: "operation grant", Type: forbidden, Quiet: true}
-	operationUnread    = &Gate{Name: "operation", Type: problem, Reason: apis.ReasonOperationInvalid, Quiet: true}
-	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Quiet: true}
+	operationForbidden = &Gate{Name: "operation grant", Type: forbidden}
+	operationUnread    = &Gate{Name: "operation", Type: problem, Reason: apis.ReasonOperationInvalid}
+	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge}
 )
 
 // withhold returns why the requested operation of a permitted Application is not sent: the operation is unreadable, not

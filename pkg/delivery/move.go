@@ -42,8 +42,8 @@ var arriving = []*Gate{
 
 // Notices about a move: before the delivery with old-first, and after the delivery with new-first.
 var (
-	oldClusterWaits = &Gate{Name: "old cluster", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
-	moveNotice      = &Gate{Name: "move", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
+	oldClusterWaits = &Gate{Name: "old cluster", Type: moving, Reason: apis.ReasonMoving}
+	moveNotice      = &Gate{Name: "move", Type: moving, Reason: apis.ReasonMoving}
 )
 
 // movesOldFirst returns the works on old clusters, for an Application without a work and with the order old-first.

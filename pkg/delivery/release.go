@@ -30,8 +30,8 @@ var (
 
 // Notices about a release under way, and about a finished release.
 var (
-	releaseNotice  = &Gate{Name: "release", Type: releasing, Reason: apis.ReasonReleasing, Quiet: true}
-	releasedNotice = &Gate{Name: "released", Type: releasing, Quiet: true}
+	releaseNotice  = &Gate{Name: "release", Type: releasing, Reason: apis.ReasonReleasing}
+	releasedNotice = &Gate{Name: "released", Type: releasing}
 )
 
 // releaseOf returns the exit of a work to be released: to nobody, or to the hub's own Argo CD.

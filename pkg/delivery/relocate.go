@@ -12,8 +12,8 @@ import (
 // relocating are the steps of the own work, in order, to move an Application to another namespace of the same cluster:
 // see relocates. After the steps, the Application is sent to the new namespace.
 var relocating = []*Gate{
-	{Name: "return", Type: forbidden, Quiet: true, step: returnFirst},
-	{Name: "relocation", Type: moving, Reason: apis.ReasonMoving, Quiet: true, step: dropFinalizersFirst},
+	{Name: "return", Type: forbidden, step: returnFirst},
+	{Name: "relocation", Type: moving, Reason: apis.ReasonMoving, step: dropFinalizersFirst},
 }
 
 // relocates reports whether the work has the Application in another namespace of the same cluster, and the agent may

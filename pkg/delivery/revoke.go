@@ -23,13 +23,13 @@ type revocation struct {
 // revocable are the steps before a removal by revocation. The work stays if an object is only missing, or if too many
 // works would be removed at the same time. The work also stays during a grace period for the correction of a mistake.
 var revocable = []*Gate{
-	{Name: "grant missing", Type: forbidden, Quiet: true, step: waitForObject},
-	{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Quiet: true, step: waitForFewer},
-	{Name: "grace", Type: forbidden, Timed: true, Quiet: true, step: waitForGrace},
+	{Name: "grant missing", Type: forbidden, step: waitForObject},
+	{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, step: waitForFewer},
+	{Name: "grace", Type: forbidden, Timed: true, step: waitForGrace},
 }
 
 // revocationNotice is the notice about a removal under way.
-var revocationNotice = &Gate{Name: "revocation", Type: forbidden, Quiet: true}
+var revocationNotice = &Gate{Name: "revocation", Type: forbidden}
 
 // revoke removes an Application from clusters where a rule forbids the Application. The content of each work counts,
 // and not the present spec on the hub: a mistake in the spec does not run anywhere. If only the permitting object is

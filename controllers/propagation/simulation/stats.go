@@ -42,18 +42,16 @@ func newStats() *stats {
 	}
 }
 
-// gates are the names of all gates. quiet are the gates without a trace while open.
-var gates, quiet = func() (names []string, quiet map[string]bool) {
-	quiet = map[string]bool{}
+// gates are the names of all gates.
+var gates = func() (names []string) {
 	for _, g := range delivery.Gates() {
 		names = append(names, g.Name)
-		quiet[g.Name] = g.Quiet
 	}
-	return names, quiet
+	return names
 }()
 
-// decided notes a plan. A gate has opened when it is asked again and does not block. A quiet gate has opened when a
-// plan comes without the gate.
+// decided notes a plan. A gate has opened when the plan asks the gate and the gate does not block, and when no gate blocks
+// in the plan.
 func (w *World) decided(app key, p *delivery.Plan) {
 	w.stats.intents[string(p.Intent)]++
 	w.stats.plans++
@@ -77,9 +75,9 @@ func (w *World) decided(app key, p *delivery.Plan) {
 			delete(w.holding, h)
 		}
 	}
+	free := p.Required == 0 && !slices.ContainsFunc(p.Trace, func(a gate.TraceEntry) bool { return a.Words != "" })
 	for h := range w.holding {
-		said := func(a gate.TraceEntry) bool { return a.Gate == h.gate && a.Work == h.work }
-		if h.app == app && quiet[h.gate] && !slices.ContainsFunc(p.Trace, said) {
+		if free && h.app == app {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)
 		}
