@@ -190,11 +190,18 @@ prebuild:
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
+# The folders of the tests that need no API server. The simulation has a target of its own: a single goroutine has no races.
+UNIT = $(shell go list -f '{{.Dir}}' ./... | sed 's,^$(CURDIR),.,' | \
+	grep -vE '^\./(controllers/(envtest|propagation/simulation)|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
+# The race detector doubles the cost of a test. A package of pkg or deploy without a lock and without a goroutine has no races.
+CONCURRENT = $(shell grep --recursive --include='*.go' --exclude='*_test.go' --files-with-matches --extended-regexp \
+	'"(sync|sync/atomic|golang.org/x/sync/.*|k8s.io/utils/lru)"|^[[:space:]]*go (func|[a-zA-Z])' ./pkg ./deploy | xargs --max-args=1 dirname | sort --unique)
+PURE = $(filter-out $(CONCURRENT),$(filter ./pkg/% ./deploy ./deploy/% ./example,$(UNIT)))
+
 .PHONY: test-unit
 test-unit: prebuild ## Run the tests that need no API server.
-	@# The simulation has a target of its own: a single goroutine has no races.
-	packages=$$(go list ./... | grep -vE '/towline/(controllers/(envtest|propagation/simulation)|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$'); \
-		$(RACE) $$packages
+	$(RACE) $(filter-out $(PURE),$(UNIT))
+	go test $(PURE)
 	go -C cmd/towline-maestro test ./...
 	cd cmd/towline-maestro && $(RACE) ./internal/mirror ./internal/contact
 	go -C cmd/towline-source test ./...
