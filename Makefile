@@ -122,19 +122,19 @@ fleet-down: ## Stop the hub and the clusters of fleet-up.
 ##@ Test
 
 .PHONY: test
-# With fewer garbage collections, compilers, tests and programs of the fleet need a fifth less CPU, and more memory.
+# With fewer garbage collections, a compiler needs a fifth less CPU. The programs of the fleet get the value, too.
 test: export GOGC := 400
 test: ## Run all required tests. The target installs missing programs, or prints the command to install the programs.
 	.ci/needs
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild envtest-prepare e2e-prepare
-	@$(MAKE) --no-print-directory -j6 $(IN_TURN) $(STEPS) $(BESIDE)
+	@$(MAKE) --no-print-directory -j9 $(IN_TURN) $(STEPS) $(BESIDE)
 	@printf '\n==> all tests passed\n'
 
 # The tests against an API server and the specs often wait. So these tests run in several parts at the same time, each with an API
-# server or a fleet. The other checks run at the same time with a lower priority, and fill all pauses. Two processors have no
-# room for the API servers and the fleets together.
+# server or a fleet. The other checks run at the same time with a lower priority. Two processors have no room for the API servers
+# and the fleets together.
 ENVTEST_STEPS := step-envtest-half step-envtest-rest step-envtest-others
 FLEET_STEPS := step-e2e-half-first step-e2e-half-second step-faults-brief step-test-fleet
 STEPS := $(ENVTEST_STEPS) $(FLEET_STEPS)
@@ -151,8 +151,9 @@ step-lint: export GOGC := 100
 HALF := ^Test[A-F]
 ENVTEST_ASSETS = assets="$$(go -C e2e run ./cmd/fleet assets)"; export KUBEBUILDER_ASSETS="$$assets";
 ENVTEST = $(ENVTEST_ASSETS) $(RACE) -timeout $(ENVTEST_TIMEOUT)
-# The tests of the controllers, linked once for several parts.
-PREPARED = $(ENVTEST_ASSETS) cd controllers/envtest && ../../bin/envtest.test -test.timeout=$(ENVTEST_TIMEOUT)
+# The tests of the controllers, linked once for several parts. As with `go test`, an exit without a result is a failure.
+PREPARED = test -x bin/envtest.test || { echo 'bin/envtest.test is missing: run make envtest-prepare' >&2; exit 1; }; \
+	$(ENVTEST_ASSETS) cd controllers/envtest && ../../bin/envtest.test -test.paniconexit0 -test.timeout=$(ENVTEST_TIMEOUT)
 
 .PHONY: envtest-prepare
 envtest-prepare:
@@ -190,18 +191,10 @@ prebuild:
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
-# The folders of the tests that need no API server. The simulation has a target of its own: a single goroutine has no races.
-UNIT = $(shell go list -f '{{.Dir}}' ./... | sed 's,^$(CURDIR),.,' | \
-	grep -vE '^\./(controllers/(envtest|propagation/simulation)|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
-# The race detector doubles the cost of a test. A package of pkg or deploy without a lock and without a goroutine has no races.
-CONCURRENT = $(shell grep --recursive --include='*.go' --exclude='*_test.go' --files-with-matches --extended-regexp \
-	'"(sync|sync/atomic|golang.org/x/sync/.*|k8s.io/utils/lru)"|^[[:space:]]*go (func|[a-zA-Z])' ./pkg ./deploy | xargs --max-args=1 dirname | sort --unique)
-PURE = $(filter-out $(CONCURRENT),$(filter ./pkg/% ./deploy ./deploy/% ./example,$(UNIT)))
-
 .PHONY: test-unit
 test-unit: prebuild ## Run the tests that need no API server.
-	$(RACE) $(filter-out $(PURE),$(UNIT))
-	go test $(PURE)
+	packages=$$(go list ./... | grep -vE '/towline/(controllers/envtest|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$'); \
+		$(RACE) $$packages
 	go -C cmd/towline-maestro test ./...
 	cd cmd/towline-maestro && $(RACE) ./internal/mirror ./internal/contact
 	go -C cmd/towline-source test ./...
@@ -295,7 +288,7 @@ e2e-prepare:
 
 .PHONY: e2e-half-first e2e-half-second
 e2e-half-first e2e-half-second: e2e-half-%:
-	cd e2e/suite && ../../bin/e2e-halves/suite.test -test.v -test.timeout=$(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all \
+	cd e2e/suite && ../../bin/e2e-halves/suite.test -test.paniconexit0 -test.v -test.timeout=$(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all \
 		-ginkgo.seed=$(E2E_SEED) '-ginkgo.label-filter=!long && !maestro' -towline.half=$* -towline.halves=$(CURDIR)/bin/e2e-halves $(RECORD) $(E2E_FLAGS)
 
 .PHONY: e2e-oldest

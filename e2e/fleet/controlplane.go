@@ -103,10 +103,9 @@ func apiServerArgs(pki, address, etcd string) []string {
 	}
 }
 
-// memorySettings bound the heap of an API server. With half as many collections (GOGC=200), the start of an API server takes
-// 6 s of CPU instead of 8 s. GOGC of the environment overrides this value. Near its limit, an API server only collects garbage:
-// the live heap of a cluster is less than half of the limit, and the hub's heap grows with the tests. Benchmarks of speed and
-// scale have no limit.
+// memorySettings bound the heap of an API server. Near its limit, an API server only collects garbage: the live heap of a
+// cluster is less than half of the limit, and the hub's heap grows with the tests. Without a value in the environment, GOGC is
+// 200: the start of an API server then takes 6 s of CPU instead of 8 s. Benchmarks of speed and scale have no limit.
 func (p *plane) memorySettings() []string {
 	limit := "700MiB"
 	switch {

@@ -42,16 +42,18 @@ func newStats() *stats {
 	}
 }
 
-// gates are the names of all gates.
-var gates = func() (names []string) {
+// gates are the names of all gates. isCheck are the gates that are checks.
+var gates, isCheck = func() (names []string, isCheck map[string]bool) {
+	isCheck = map[string]bool{}
 	for _, g := range delivery.Gates() {
 		names = append(names, g.Name)
+		isCheck[g.Name] = len(g.Holds) > 0
 	}
-	return names
+	return names, isCheck
 }()
 
-// decided notes a plan. A gate has opened when the plan asks the gate and the gate does not block, and when no gate blocks
-// in the plan.
+// decided notes a plan. A check has opened when the check passes. A step or a notice has also opened when a complete plan comes
+// without the step or the notice.
 func (w *World) decided(app key, p *delivery.Plan) {
 	w.stats.intents[string(p.Intent)]++
 	w.stats.plans++
@@ -75,9 +77,9 @@ func (w *World) decided(app key, p *delivery.Plan) {
 			delete(w.holding, h)
 		}
 	}
-	free := p.Required == 0 && !slices.ContainsFunc(p.Trace, func(a gate.TraceEntry) bool { return a.Words != "" })
 	for h := range w.holding {
-		if free && h.app == app {
+		traced := func(a gate.TraceEntry) bool { return a.Gate == h.gate && a.Work == h.work }
+		if h.app == app && p.Required == 0 && !isCheck[h.gate] && !slices.ContainsFunc(p.Trace, traced) {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)
 		}
