@@ -90,7 +90,7 @@ func (p *plane) dir(name string) (string, error) {
 }
 
 // environment returns the environment of a process. The user's own settings, proxies above all, are not in the
-// environment, except GOGC.
+// environment.
 func (p *plane) environment(process string, extra ...string) ([]string, error) {
 	home, err := p.dir("home-" + process)
 	if err != nil {
@@ -100,9 +100,6 @@ func (p *plane) environment(process string, extra ...string) ([]string, error) {
 		"PATH=" + p.paths.bin() + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"HOME=" + home, "TMPDIR=" + home,
 		"GIT_CONFIG_NOSYSTEM=1",
-	}
-	if collections := os.Getenv("GOGC"); collections != "" {
-		env = append(env, "GOGC="+collections)
 	}
 	return append(env, extra...), nil
 }
