@@ -157,7 +157,8 @@ $(STEPS): step-%:
 	$(call step,$*)
 $(BESIDE): step-%:
 	@nice $(MAKE) --no-print-directory $*
-# More fleets at the same time need too much memory: API servers without memory stop to answer for half a minute.
+# The API servers and the fleets of all parts together need too much memory. Without memory, an API server does not answer for
+# half a minute.
 $(FLEET_STEPS): $(ENVTEST_STEPS)
 step-beside-e2e: step-beside-lint step-beside-unit
 
