@@ -19,8 +19,9 @@ func script(t *testing.T, folder, name, text string) string {
 
 func TestServePage(t *testing.T) {
 	folder := t.TempDir()
+	// servePage returns after the address, and the test then stops the program: the address must come last.
 	plugin := script(t, folder, "kubectl-towline",
-		`echo "The page is at"; echo "  http://127.0.0.1:1/?token=x"; echo "$@" >`+folder+`/args; exec sleep 60`)
+		`echo "$@" >`+folder+`/args; echo "The page is at"; echo "  http://127.0.0.1:1/?token=x"; exec sleep 60`)
 	opened := filepath.Join(folder, "opened")
 	script(t, folder, "xdg-open", `echo "$1" >`+opened)
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
