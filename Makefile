@@ -44,6 +44,8 @@ AGENT ?=
 E2E_FLAGS ?=
 # The specs of the suite: all specs except the specs for works in Maestro.
 E2E_LABELS = '-ginkgo.label-filter=!maestro'
+# The labels of the specs in e2e-short. `make test` also leaves out the nightly specs.
+E2E_SHORT = !long && !maestro
 # The versions of Argo CD in the fleet. The hub has the first version, and the
 # clusters take turns. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
@@ -130,7 +132,7 @@ test: ## Run all required tests. The target installs missing programs, or prints
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild envtest-prepare e2e-prepare
-	@GOGC=200 $(MAKE) --no-print-directory -j5 $(IN_TURN) $(STEPS) $(BESIDE)
+	@GOGC=200 $(MAKE) --no-print-directory -j5 $(IN_TURN) 'E2E_SHORT=!long && !nightly && !maestro' $(STEPS) $(BESIDE)
 	@printf '\n==> all tests passed\n'
 
 # The tests against an API server and the specs often wait. So these tests run in several parts at the same time, each with an API
@@ -303,7 +305,7 @@ e2e-prepare:
 .PHONY: e2e-half-first e2e-half-second
 e2e-half-first e2e-half-second: e2e-half-%:
 	cd e2e/suite && ../../bin/e2e-halves/suite.test -test.paniconexit0 -test.v -test.timeout=$(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all \
-		-ginkgo.seed=$(E2E_SEED) '-ginkgo.label-filter=!long && !maestro' -towline.half=$* -towline.halves=$(CURDIR)/bin/e2e-halves $(RECORD) $(E2E_FLAGS)
+		-ginkgo.seed=$(E2E_SEED) '-ginkgo.label-filter=$(E2E_SHORT)' -towline.half=$* -towline.halves=$(CURDIR)/bin/e2e-halves $(RECORD) $(E2E_FLAGS)
 
 .PHONY: e2e-oldest
 e2e-oldest: OLDEST := 1

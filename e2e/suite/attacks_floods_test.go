@@ -45,8 +45,8 @@ func floods(tenant, agent, addon *client.Client) {
 	x := &flooding{tenant: tenant, agent: agent, addon: addon}
 	BeforeAll(x.begin)
 	AfterAll(x.end)
-	It("of statuses of works holds up no other cluster, and the last status is shown", inEtcd, x.statuses)
-	It("of reports, with large reports, holds up no other cluster, and the last report is shown", x.reports)
+	It("of statuses of works holds up no other cluster, and the last status is shown", inEtcd, nightly, x.statuses)
+	It("of reports, with large reports, holds up no other cluster, and the last report is shown", nightly, x.reports)
 	It("of Applications, changes, refreshes and events of a tenant holds up no other tenant, and is handled completely", x.applications)
 	It("of random tokens holds up no other user, and costs the API server a few requests", x.tokens)
 }

@@ -43,7 +43,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		before = uids(ctx, on, app.Name)
 	})
 
-	It("gets all Applications back if rebuilt from nothing under its name, without a change on the hub", func(ctx SpecContext) {
+	It("gets all Applications back if rebuilt from nothing under its name, without a change on the hub", nightly, func(ctx SpecContext) {
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(f.Cluster(on).Rebuild(ctx)).To(Succeed())

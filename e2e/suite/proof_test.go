@@ -167,8 +167,8 @@ var _ = Describe("A cluster whose API server fails", func() {
 			movedBack(ctx, on, name, elsewhere)
 		}
 	},
-		Entry("deleted without a cascade, while it is away", "stopped-deleted", "Applied=False Available=Unknown", stopped, noCascade),
-		Entry("moved to another namespace, while it is away", "stopped-moved", "Applied=False Available=Unknown", stopped, namespaceChanged),
+		Entry("deleted without a cascade, while it is away", nightly, "stopped-deleted", "Applied=False Available=Unknown", stopped, noCascade),
+		Entry("moved to another namespace, while it is away", nightly, "stopped-moved", "Applied=False Available=Unknown", stopped, namespaceChanged),
 		Entry("deleted without a cascade, while it refuses", "refused-deleted", "Applied=False Available=Unknown", forbids, noCascade),
 		Entry("moved to another namespace, while it refuses", "refused-moved", "Applied=False Available=Unknown", forbids, namespaceChanged),
 	)

@@ -279,7 +279,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 	It("is shown step by step: Suspended, Progressing, Healthy", stepByStep)
 	It("reaches the hub Application and the report", func(ctx SpecContext) { sampled(ctx, samples) })
 
-	It("is shown step by step with the agent too, with the changed resource", func(ctx SpecContext) {
+	It("is shown step by step with the agent too, with the changed resource", nightly, func(ctx SpecContext) {
 		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-machines")
 		Expect(err).NotTo(HaveOccurred())

@@ -15,7 +15,7 @@ import (
 )
 
 var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() {
-	It("takes over the Applications on its clusters, and removes no Application that the backup lacks", func(ctx SpecContext) {
+	It("takes over the Applications on its clusters, and removes no Application that the backup lacks", nightly, func(ctx SpecContext) {
 		known := standalone(ctx, "known", "cluster1")
 		expectHealthy(ctx, known.Name)
 		backup := GinkgoT().TempDir()

@@ -51,14 +51,14 @@ func audited() iter.Seq[[]byte] {
 }
 
 // wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole, and so does a run
-// without the long specs. A smaller selection does not use every right.
+// without the long or the nightly specs. A smaller selection does not use every right.
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)
 	if *half != "" {
 		chosen-- // the files of the half
 	}
-	labels := slices.Contains([]string{"!maestro", "!long && !maestro", acmSpecs}, c.LabelFilter)
+	labels := slices.Contains([]string{"!maestro", "!long && !maestro", "!long && !nightly && !maestro", acmSpecs}, c.LabelFilter)
 	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
 

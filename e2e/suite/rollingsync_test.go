@@ -157,7 +157,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 	// All three Applications are Synced and Healthy, and Git has no new commit. If the controller believed a status
 	// from before the change, the Application would never be synced, and the next step would begin (argo-cd#29410). The
 	// controller of 2.14 also begins the next step if the sync status is Unknown.
-	It("takes a change of the template through in the same order, though no revision changes", func(ctx SpecContext) {
+	It("takes a change of the template through in the same order, though no revision changes", nightly, func(ctx SpecContext) {
 		head, err := f.Git.Commit(ctx, set, map[string]string{"other/configmap.yaml": version(ctx, "elsewhere")["configmap.yaml"]},
 			"Have another folder")
 		Expect(err).NotTo(HaveOccurred())
@@ -210,7 +210,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		inOrder(ctx, sha)
 	})
 
-	It("waits for a cluster that is not healthy or not heard of, and goes on after restarts of the hub, its Argo CD and Towline", func(ctx SpecContext) {
+	It("waits for a cluster that is not healthy or not heard of, also over restarts of the hub, Argo CD and Towline", nightly, func(ctx SpecContext) {
 		Expect(f.Cluster("cluster1").StopProcess(ctx, "kwok")).To(Succeed()) // no Pod becomes ready on cluster1
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed()) })
 		deployment, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/deployment.yaml")

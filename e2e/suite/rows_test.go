@@ -210,7 +210,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		allAreFine(ctx)
 	}
 
-	It("shows within 10 s why the cluster refuses a sync, during the retries", func(ctx SpecContext) {
+	It("shows within 10 s why the cluster refuses a sync, during the retries", nightly, func(ctx SpecContext) {
 		for _, on := range []string{"cluster1", broken} { // with Argo CD 3 and 2
 			refused(ctx, on, func(time.Time) {})
 		}

@@ -147,8 +147,8 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 			AddReportEntry(fmt.Sprintf("%+v before and after; %d generations", before, now.Generation-was.Generation))
 		},
 		Entry("standalone, its controllers stopped", "older-alone", false, false),
-		Entry("standalone, its pull model disabled", "older-alone-off", false, true),
-		Entry("of an ApplicationSet, its controllers stopped", "older-set", true, false),
+		Entry("standalone, its pull model disabled", nightly, "older-alone-off", false, true),
+		Entry("of an ApplicationSet, its controllers stopped", nightly, "older-set", true, false),
 		Entry("of an ApplicationSet, its pull model disabled", "older-set-off", true, true),
 	)
 
