@@ -48,9 +48,9 @@ const (
 // `make test` skips long specs, and `make e2e` runs them.
 var long = Label(matrix.LongLabel)
 
-// nightly marks a spec that needs many seconds of both processors, and whose flow is also a shorter spec, a test of the
-// controllers, or a script of the simulation. `make test` skips nightly specs, so that a change waits less. All other runs of the
-// suite have nightly specs.
+// nightly marks a spec that needs many seconds of both processors: a flood, or a spec whose flow is also a shorter spec, a test
+// of the controllers, or a script of the simulation. `make test` skips nightly specs, so that a change waits less. All other runs
+// of the suite have nightly specs.
 var nightly = Label("nightly")
 
 var (
