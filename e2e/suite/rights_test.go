@@ -6,8 +6,10 @@ import (
 	"iter"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -50,6 +52,27 @@ func audited() iter.Seq[[]byte] {
 	}
 }
 
+// wholeFilters are the label filters of runs that use every right.
+var wholeFilters = []string{"!maestro", "!long && !maestro", "!long && !nightly && !maestro", acmSpecs}
+
+// TestHalvesCheckRights: the halves check the rights. With a label filter of the Makefile that wholeFilters lacks, the halves
+// would skip the check without a word.
+func TestHalvesCheckRights(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`E2E_SHORT ?= ?([^'\n]+)`).FindAllSubmatch(makefile, -1)
+	if len(found) != 2 { // the filter of e2e-short, and the filter of make test
+		t.Fatalf("%d values of E2E_SHORT in the Makefile, want 2", len(found))
+	}
+	for _, filter := range found {
+		if !slices.Contains(wholeFilters, string(filter[1])) {
+			t.Errorf("wholeFilters lacks %q", filter[1])
+		}
+	}
+}
+
 // wholeRun returns whether all specs passed on the suite's own fleet. A half of the files counts as whole, and so does a run
 // without the long or the nightly specs. A smaller selection does not use every right.
 func wholeRun() bool {
@@ -58,8 +81,7 @@ func wholeRun() bool {
 	if *half != "" {
 		chosen-- // the files of the half
 	}
-	labels := slices.Contains([]string{"!maestro", "!long && !maestro", "!long && !nightly && !maestro", acmSpecs}, c.LabelFilter)
-	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
+	return chosen == 0 && slices.Contains(wholeFilters, c.LabelFilter) && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
 
 // withRules changes the rules of a ClusterRole. The returned function restores the rules. The end of the spec restores
